@@ -1,0 +1,36 @@
+# Two commands do all the set-up: `make demo` runs the main job on bundled data, `make test` passes the tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# pip's own messages only when something goes wrong
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: demo test lint check-python clean
+
+demo: $(VENV)/.demo
+	$(BIN)/tracker demo
+
+test: lint
+	$(BIN)/python -m pytest -n auto -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/bin/python: | check-python
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: setup.cfg pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e ".[report]"
+	@touch $@
+
+$(VENV)/.dev: setup.cfg pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e ".[dev]"
+	@touch $@ $(VENV)/.demo
+
+check-python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is %s; name another with PYTHON=..." % sys.version.split()[0])'
+
+clean:
+	rm -rf $(VENV) runs build dist *.egg-info

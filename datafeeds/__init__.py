@@ -1,0 +1,58 @@
+"""Market data for index trackers: panels, where they come from, and the backtrader feeds over them.
+
+Names are imported on first use, so that the errors (which the mathematics needs) do not cost an import of pandas and backtrader.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from datafeeds.errors import DataError, TrackerError, UniverseError
+
+if TYPE_CHECKING:
+    from datafeeds.adapters import IndexData, SingleIndexData
+    from datafeeds.feeds import PanelClock, PanelFeed
+    from datafeeds.panel import MarketPanel
+    from datafeeds.readers import load_sample, open_source, read_panel
+    from datafeeds.synthetic import MarketEvent, SyntheticMarket, simulate_market, synthetic_market
+
+_HOMES = {
+    "IndexData": "adapters",
+    "MarketEvent": "synthetic",
+    "MarketPanel": "panel",
+    "PanelClock": "feeds",
+    "PanelFeed": "feeds",
+    "SingleIndexData": "adapters",
+    "SyntheticMarket": "synthetic",
+    "load_sample": "readers",
+    "open_source": "readers",
+    "read_panel": "readers",
+    "simulate_market": "synthetic",
+    "synthetic_market": "synthetic",
+}
+
+__all__ = [
+    "DataError",
+    "IndexData",
+    "MarketEvent",
+    "MarketPanel",
+    "PanelClock",
+    "PanelFeed",
+    "SingleIndexData",
+    "SyntheticMarket",
+    "TrackerError",
+    "UniverseError",
+    "load_sample",
+    "open_source",
+    "read_panel",
+    "simulate_market",
+    "synthetic_market",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that defines the name, once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

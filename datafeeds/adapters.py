@@ -1,0 +1,79 @@
+"""Adapters: from a panel to the feeds of a cerebro, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import backtrader as bt
+import pandas as pd
+
+from datafeeds.errors import UniverseError
+from datafeeds.feeds import PanelClock, PanelFeed
+from datafeeds.panel import MarketPanel
+from datafeeds.readers import open_source
+
+#: More plotted feeds than this make a chart that nobody can read.
+MAX_PLOTTED = 6
+
+
+class IndexData:
+    """A panel and its way into backtrader.
+
+    Parameters
+    ----------
+    panel : MarketPanel or DataFrame
+        A wide frame is validated as :meth:`MarketPanel.from_frame` does.
+    targets : str or sequence of str, optional
+        Which columns to track, when a frame is given.
+    """
+
+    def __init__(self, panel: MarketPanel | pd.DataFrame, targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> None:
+        self.panel = panel if isinstance(panel, MarketPanel) else MarketPanel.from_frame(panel, targets, gaps=gaps)
+
+    @classmethod
+    def from_source(cls, source: str | Path, targets: str | Sequence[str] = "INDEX", **options: Any) -> IndexData:
+        """Open ``sample``, ``synthetic`` or the path of a wide CSV or Parquet file."""
+        return cls(open_source(source, targets, **options))
+
+    def feeds(self) -> list[PanelFeed]:
+        """New feeds with a clock of their own: targets first (so that ``data0`` is the index), then the assets in order."""
+        clock = PanelClock(self.panel)
+        return [PanelFeed(clock=clock, symbol=name) for name in (*self.panel.targets, *self.panel.symbols)]
+
+    def add_to(self, cerebro: bt.Cerebro, *, plot_assets: bool | None = None) -> list[PanelFeed]:
+        """Add every feed to a cerebro under its symbol and return them.
+
+        Parameters
+        ----------
+        plot_assets : bool, optional
+            Whether ``cerebro.plot`` draws the assets too. By default only when there are at most six of them.
+        """
+        feeds = self.feeds()
+        drawn = self.panel.n_assets <= MAX_PLOTTED if plot_assets is None else plot_assets
+        for feed in feeds:
+            feed.plotinfo.plot = feed.is_target or drawn
+            cerebro.adddata(feed, name=feed.p.symbol)
+        return feeds
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.panel!r})"
+
+
+class SingleIndexData(IndexData):
+    """One index and its candidate assets.
+
+    >>> import backtrader as bt
+    >>> from datafeeds import SingleIndexData
+    >>> feeds = SingleIndexData.from_source("sample").add_to(bt.Cerebro())
+    >>> feeds[0]._name, len(feeds)
+    ('INDEX', 21)
+    """
+
+    def __init__(self, panel: MarketPanel | pd.DataFrame, targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> None:
+        super().__init__(panel, targets, gaps=gaps)
+        if len(self.panel.targets) != 1:
+            raise UniverseError(
+                f"SingleIndexData takes one target, this panel has {len(self.panel.targets)}: {', '.join(self.panel.targets)}"
+            )

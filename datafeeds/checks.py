@@ -1,0 +1,104 @@
+"""What a market panel refuses, each with the first offending date and name in the message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from datafeeds.errors import DataError, UniverseError
+
+FloatArray = NDArray[np.float64]
+
+
+def check_dates(dates: ArrayLike) -> NDArray[np.datetime64]:
+    """Strictly increasing dates as datetime64[ns]."""
+    days = np.array(dates, dtype="datetime64[ns]")
+    if days.ndim != 1 or not len(days):
+        raise DataError(f"dates must be a non-empty list, got shape {days.shape}")
+    if np.isnat(days).any():
+        raise DataError(f"row {int(np.argmax(np.isnat(days)))} has no date")
+    same, back = days[1:] == days[:-1], days[1:] < days[:-1]
+    if same.any():
+        raise DataError(f"date {_day(days[int(np.argmax(same))])} stands twice; keep one row per date")
+    if back.any():
+        row = int(np.argmax(back))
+        raise DataError(
+            f"dates are not sorted: {_day(days[row + 1])} comes after {_day(days[row])}; sort them in ascending order"
+        )
+    return days
+
+
+def check_names(symbols: Sequence[str], targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Unique, non-empty names; at least one asset and one target."""
+    assets, indices = tuple(map(str, symbols)), tuple(map(str, targets))
+    if not indices:
+        raise UniverseError("no target to track; name at least one index")
+    if not assets:
+        raise UniverseError("no asset to invest in; a panel needs at least one column beside its targets")
+    seen: set[str] = set()
+    for name in (*indices, *assets):
+        if not name:
+            raise UniverseError("a column has no name")
+        if name in seen:
+            raise UniverseError(f"{name!r} stands twice among assets and targets")
+        seen.add(name)
+    return assets, indices
+
+
+def check_matrix(
+    values: ArrayLike,
+    shape: tuple[int, int],
+    what: str,
+    dates: NDArray[np.datetime64],
+    names: Sequence[str],
+    *,
+    positive: bool = True,
+    holes: bool = True,
+) -> FloatArray:
+    """A private float64 copy of the right shape, with prices > 0; NaN only where holes are allowed."""
+    matrix = np.array(values, dtype=np.float64, order="C")
+    if matrix.shape != shape:
+        raise DataError(f"{what} has shape {matrix.shape}, but dates and names say {shape}")
+    with np.errstate(invalid="ignore"):
+        bad = np.isinf(matrix) | (matrix <= 0.0 if positive else matrix < 0.0)
+    if not holes:
+        bad |= np.isnan(matrix)
+    if bad.any():
+        t, i = np.argwhere(bad)[0]
+        got = matrix[t, i]
+        if np.isnan(got):
+            raise DataError(
+                f"{what} {names[i]} has no value on {_day(dates[t])}; a target needs one on every date (gaps='freeze' repeats it)"
+            )
+        raise DataError(
+            f"{what} of {names[i]} on {_day(dates[t])} is {got:g}; it must be a {'positive ' if positive else ''}finite number"
+        )
+    return matrix
+
+
+def find_holes(close: FloatArray, dates: NDArray[np.datetime64], names: Sequence[str]) -> None:
+    """Raise for the first price missing between two others of the same series."""
+    present = ~np.isnan(close)  # an infinite price is no hole; it is refused by name later
+    if present.all():
+        return
+    begun = np.logical_or.accumulate(present, axis=0)
+    ongoing = np.logical_or.accumulate(present[::-1], axis=0)[::-1]
+    hole = begun & ongoing & ~present
+    if hole.any():
+        t, i = np.argwhere(hole)[0]
+        raise DataError(
+            f"{names[i]} has no price on {_day(dates[t])} but has some before and after ({int(hole.sum())} such holes in all); "
+            "fill them, or allow them as halts with --gaps freeze (gaps='freeze')"
+        )
+
+
+def fill_target_gaps(levels: FloatArray) -> FloatArray:
+    """Targets with their last level carried over missing dates; a level missing at the start stays missing."""
+    rows = np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0)
+    return np.take_along_axis(levels, np.maximum.accumulate(rows, axis=0), axis=0)
+
+
+def _day(date: np.datetime64) -> str:
+    return str(date.astype("datetime64[D]"))

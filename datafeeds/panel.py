@@ -1,0 +1,277 @@
+"""MarketPanel: a clean, aligned table of prices that every feed, learner and report shares."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from datafeeds.checks import check_dates, check_matrix, check_names, fill_target_gaps, find_holes
+from datafeeds.errors import DataError, UniverseError
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+#: What to do with a missing price between the first and the last price of a series.
+GAP_POLICIES = ("error", "freeze")
+
+
+@dataclass(frozen=True, eq=False)
+class MarketPanel:
+    """Prices of N assets and q targets on T common dates.
+
+    A missing price is NaN and means *this asset has no bar on this date*: before its first price it is not listed yet, between
+    two prices it is halted or on holiday, after its last price it is halted or delisted (which of the two only time can tell).
+    Targets have a price on every date.
+
+    Build one with :meth:`from_frame`, :func:`datafeeds.read_panel`, :func:`datafeeds.load_sample` or
+    :func:`datafeeds.synthetic_market`; the constructor validates whatever it is given.
+
+    Parameters
+    ----------
+    dates : (T,) datetime64[ns]
+        Strictly increasing, without time zone.
+    symbols : sequence of N str
+        Names of the assets; they become the names of the backtrader feeds.
+    close : (T, N) float
+        Closing prices, positive or NaN.
+    targets : sequence of q str
+        Names of the indices to track.
+    target_close : (T, q) float
+        Levels of the indices, positive.
+    open, high, low, volume : (T, N) float, optional
+        Full bars. Where absent, open = high = low = close and volume = 0.
+    source : str
+        Where the prices came from, for the record of a run.
+    dropped : mapping of symbol to reason
+        Series that the source held and this panel does not.
+
+    Raises
+    ------
+    DataError, UniverseError
+        With the first offending date and symbol in the message.
+    """
+
+    dates: NDArray[np.datetime64]
+    symbols: tuple[str, ...]
+    close: FloatArray
+    targets: tuple[str, ...]
+    target_close: FloatArray
+    open: FloatArray | None = None
+    high: FloatArray | None = None
+    low: FloatArray | None = None
+    volume: FloatArray | None = None
+    source: str = "memory"
+    dropped: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Validate, and freeze the arrays: a panel is shared, so nobody may write to it."""
+        dates = check_dates(self.dates)
+        symbols, targets = check_names(self.symbols, self.targets)
+        shape = (len(dates), len(symbols))
+        frozen: dict[str, object] = {"dates": dates, "symbols": symbols, "targets": targets}
+        frozen["close"] = check_matrix(self.close, shape, "close", dates, symbols)
+        frozen["target_close"] = check_matrix(
+            self.target_close, (len(dates), len(targets)), "target", dates, targets, holes=False
+        )
+        for name in ("open", "high", "low", "volume"):
+            values = getattr(self, name)
+            if values is not None:
+                frozen[name] = check_matrix(values, shape, name, dates, symbols, positive=name != "volume")
+        frozen["dropped"] = MappingProxyType(dict(self.dropped))
+        never = np.flatnonzero(~np.isfinite(frozen["close"]).any(axis=0))  # type: ignore[call-overload]
+        if never.size:
+            raise DataError(f"{symbols[never[0]]} has no price at all; drop the column")
+        for name, value in frozen.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        self._check_bars()
+
+    def _check_bars(self) -> None:
+        """A bar is whole or absent, and low <= open, close <= high."""
+        for name in ("open", "high", "low"):
+            values = getattr(self, name)
+            if values is None:
+                continue
+            lone = np.isfinite(values) != self.has_bar
+            self._refuse(lone, name, values, "it is missing where the close is not, or the reverse")
+            for inner in (self.open, self.close):
+                if inner is not None and name != "open":
+                    outside = values < inner if name == "high" else values > inner
+                    self._refuse(
+                        outside, name, values, f"that bar's open or close lies {'above' if name == 'high' else 'below'} it"
+                    )
+
+    def _refuse(self, wrong: BoolArray, name: str, values: FloatArray, why: str) -> None:
+        if wrong.any():
+            t, i = np.argwhere(wrong)[0]
+            raise DataError(f"{name} of {self.symbols[i]} on {self.day(t)} is {values[t, i]:g}: {why}")
+
+    # -- building
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_frame(
+        cls,
+        prices: pd.DataFrame,
+        targets: str | Sequence[str] = "INDEX",
+        *,
+        bars: Mapping[str, pd.DataFrame] | None = None,
+        gaps: str = "error",
+        source: str = "memory",
+        dropped: Mapping[str, str] | None = None,
+    ) -> MarketPanel:
+        """Make a panel from a wide frame: dates down, one column of prices per series, targets among them.
+
+        Parameters
+        ----------
+        prices : DataFrame
+            Index of naive dates; numeric columns.
+        targets : str or sequence of str, default "INDEX"
+            Column(s) to track. They are not investable.
+        bars : mapping with any of "open", "high", "low", "volume", optional
+            Frames of the same shape, for the assets.
+        gaps : {"error", "freeze"}
+            A price missing *between* two others is an error by default. With "freeze" it is a halt: the name keeps its weight and
+            cannot be traded on that date, and a target that is missing keeps its last level. Missing prices before the first one
+            (late listing) and after the last one (delisting) are always allowed for assets.
+        """
+        if gaps not in GAP_POLICIES:
+            raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
+        names = (targets,) if isinstance(targets, str) else tuple(targets)
+        missing = [name for name in names if name not in prices.columns]
+        if missing:
+            shown = ", ".join(map(str, prices.columns[:5]))
+            raise UniverseError(
+                f"no column named {missing[0]!r} to track; the columns are {shown}, ... (name it with --index / targets=)"
+            )
+        if prices.columns.has_duplicates:
+            raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
+        text = [str(c) for c, kind in zip(prices.columns, prices.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(kind)]
+        if text:
+            raise DataError(f"column {text[0]!r} holds text, not numbers: {first_text(prices[text[0]])}")
+        if not isinstance(prices.index, pd.DatetimeIndex):
+            raise DataError(f"the index must hold dates, not {prices.index.dtype}; parse the first column as dates")
+        if prices.index.tz is not None:
+            raise DataError(
+                f"dates carry the time zone {prices.index.tz}; drop it with .tz_localize(None), session dates have none"
+            )
+        assets = [str(c) for c in prices.columns if c not in names]
+        dates = prices.index.to_numpy(dtype="datetime64[ns]")
+        close = prices[[c for c in prices.columns if c not in names]].to_numpy(dtype=np.float64)
+        levels = prices[list(names)].to_numpy(dtype=np.float64)
+        check_dates(dates)
+        if gaps == "error":
+            find_holes(close, dates, assets)
+        else:
+            levels = fill_target_gaps(levels)
+        full = {k: v[[c for c in prices.columns if c not in names]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
+        return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, **full)
+
+    # -- reading
+    # -------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_bars(self) -> int:
+        """Number of dates T."""
+        return len(self.dates)
+
+    @property
+    def n_assets(self) -> int:
+        """Number of assets N."""
+        return len(self.symbols)
+
+    @cached_property
+    def has_bar(self) -> BoolArray:
+        """(T, N) mask: this asset traded on this date."""
+        return np.isfinite(self.close)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every asset has a bar on every date; then no mask is ever needed."""
+        return bool(self.has_bar.all())
+
+    @cached_property
+    def last_bar(self) -> NDArray[np.int64]:
+        """(T, N) row of the latest bar of each asset up to each date; -1 before its listing. Looks only backwards."""
+        rows = np.where(self.has_bar, np.arange(self.n_bars)[:, None], -1)
+        return np.maximum.accumulate(rows, axis=0)
+
+    @cached_property
+    def periods_per_year(self) -> float:
+        """252, 52 or 12, by the median distance of the dates; for finer bars, 252 times the bars of a typical day."""
+        if self.n_bars < 2:
+            return 252.0
+        gap = float(np.median(np.diff(self.dates)) / np.timedelta64(1, "D"))
+        if gap < 0.5:
+            return 252.0 * float(np.median(np.unique(self.dates.astype("datetime64[D]"), return_counts=True)[1]))
+        return 252.0 if gap < 4 else 52.0 if gap < 20 else 12.0
+
+    def column(self, name: str) -> FloatArray:
+        """Closing prices of one asset or target."""
+        if name in self.targets:
+            return self.target_close[:, self.targets.index(name)]
+        if name in self.symbols:
+            return self.close[:, self.symbols.index(name)]
+        raise UniverseError(
+            f"{name!r} is neither an asset nor a target of this panel ({self.n_assets} assets, targets {self.targets})"
+        )
+
+    def day(self, row: int) -> str:
+        """ISO date of a row, for messages."""
+        return str(self.dates[row].astype("datetime64[D]"))
+
+    def rows(self, start: int | None = None, stop: int | None = None) -> MarketPanel:
+        """The panel between two rows (as a slice), without assets that have no price there."""
+        cut = slice(start, stop)
+        alive = np.isfinite(self.close[cut]).any(axis=0)
+        keep = np.flatnonzero(alive)
+        part = {k: v[cut][:, keep] for k in ("open", "high", "low", "volume") if (v := getattr(self, k)) is not None}
+        gone = {self.symbols[i]: "no price in the chosen period" for i in np.flatnonzero(~alive)}
+        return MarketPanel(
+            self.dates[cut],
+            tuple(self.symbols[i] for i in keep),
+            self.close[cut][:, keep],
+            self.targets,
+            self.target_close[cut],
+            source=self.source,
+            dropped={**self.dropped, **gone},
+            **part,
+        )
+
+    def require_bars(self, needed: int) -> None:
+        """Raise :class:`DataError` when there are fewer dates than a caller needs."""
+        if self.n_bars < needed:
+            raise DataError(f"{self.n_bars} bars, but {needed} are needed; bring a longer history")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Closing prices as a wide frame, targets first."""
+        data = np.hstack([self.target_close, self.close])
+        return pd.DataFrame(data, index=pd.DatetimeIndex(self.dates, name="date"), columns=[*self.targets, *self.symbols])
+
+    def fingerprint(self) -> str:
+        """SHA-256 of names, dates and every price: equal panels, equal fingerprints, on every machine."""
+        digest = hashlib.sha256("\0".join([*self.symbols, "\1", *self.targets]).encode())
+        digest.update(self.dates.astype("<i8").tobytes())
+        for values in (self.close, self.target_close, self.open, self.high, self.low, self.volume):
+            digest.update(b"-" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        span = f"{self.day(0)}..{self.day(-1)}"
+        return (
+            f"MarketPanel({self.n_bars} bars x {self.n_assets} assets, targets {', '.join(self.targets)}, {span}, {self.source})"
+        )
+
+
+def first_text(column: pd.Series) -> str:
+    """The first entry of a column that is not a number, with its row, for messages."""
+    bad = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
+    return f"{bad.iloc[0]!r} at {bad.index[0]}" if len(bad) else f"dtype {column.dtype}"

@@ -1,0 +1,160 @@
+"""Where prices come from: wide CSV and Parquet files, the bundled sample, and the names that the command line knows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from datafeeds.errors import DataError, TrackerError, UniverseError
+from datafeeds.panel import GAP_POLICIES, MarketPanel
+from datafeeds.synthetic import index_names, synthetic_market
+from datafeeds.wide_dates import parse_dates
+from datafeeds.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, shorten
+
+#: Named sources beside the path of a file.
+SOURCES = ("sample", "synthetic")
+_ALTERNATIVES = "use sample, synthetic, or the path of a wide CSV or Parquet file"
+
+
+def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> MarketPanel:
+    """Read a wide file of prices: the first column is the date, every other column is one series.
+
+    CSV (comma separated, UTF-8, plain or gzipped) and Parquet are told apart by their content. In a CSV an empty field, `NA`,
+    `NaN` or `null` is a missing price. Numbers are read to the nearest double, so that a panel written with
+    ``panel.to_frame().to_csv(path)`` or ``.to_parquet(path)`` comes back with the same fingerprint.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    targets : str or sequence of str, default "INDEX"
+        Column(s) to track; they are not investable.
+    gaps : {"error", "freeze"}
+        What a price missing between two others means: see :meth:`MarketPanel.from_frame`.
+
+    Returns
+    -------
+    MarketPanel
+        With `source` set to the name of the file, without its folder.
+
+    Raises
+    ------
+    DataError
+        The file, a date or a number cannot be used. One line, with the value and its place.
+    UniverseError
+        A target is absent, or a column has no name or stands twice.
+
+    Notes
+    -----
+    The peak of memory is about three times the array of prices, for Parquet.
+    """
+    file = Path(path).expanduser()
+    try:
+        if file.is_dir():
+            raise DataError("is a folder; give the path of one CSV or Parquet file")
+        if not file.exists():
+            raise DataError(f"no such file ({shorten(str(file), 200)}); check the path")
+        panel = _build(read_table(file), targets, gaps, file.name)
+    except TrackerError as error:
+        raise type(error)(_line(f"{file.name or file}: {error}")) from None
+    except (OSError, ValueError) as error:
+        raise DataError(_line(f"{file.name or file}: cannot be read ({error})")) from None
+    return panel
+
+
+def load_sample(targets: str | Sequence[str] = "INDEX") -> MarketPanel:
+    """The bundled prices: 20 large US stocks and the S&P 500 (`INDEX`), daily, 2011-01-03 to 2022-12-28, 3018 bars.
+
+    Stocks are adjusted for splits and dividends, the index is a price index, and the names were chosen with hindsight: excess
+    returns on it are biased upwards. `datafeeds/sample/PROVENANCE.md` tells the whole story.
+    """
+    with resources.as_file(resources.files("datafeeds") / "sample" / "sp500_20.csv.gz") as path:
+        return _build(read_table(path), targets, "error", "sample")
+
+
+def open_source(
+    source: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error", seed: int = 0
+) -> MarketPanel:
+    """The panel that a SOURCE of the command line stands for.
+
+    Parameters
+    ----------
+    source : {"sample", "synthetic"} or path
+        The bundled prices, :func:`synthetic_market` with its defaults, or a wide CSV or Parquet file. A file that is really
+        called `sample` is reached as `./sample`.
+    targets : str or sequence of str, default "INDEX"
+        Column(s) to track. The synthetic market has as many indices as are asked for: `INDEX`, `INDEX2`, `INDEX3`, ...
+    gaps : {"error", "freeze"}
+        For files: see :func:`read_panel`.
+    seed : int, default 0
+        Of the synthetic market.
+    """
+    if gaps not in GAP_POLICIES:
+        raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
+    if source == "sample":
+        return load_sample(targets)
+    if source == "synthetic":
+        return _synthetic((targets,) if isinstance(targets, str) else tuple(targets), seed)
+    if source == "yahoo":
+        raise DataError(f"the source 'yahoo' is not available in this version; {_ALTERNATIVES}")
+    path = Path(source)
+    if path.parent == Path() and not path.suffix and not os.path.exists(source):
+        raise DataError(_line(f"{shorten(str(source))} is neither a source nor a file; {_ALTERNATIVES}"))
+    return read_panel(source, targets, gaps=gaps)
+
+
+def _synthetic(targets: tuple[str, ...], seed: int) -> MarketPanel:
+    """The default synthetic market, with just the indices that were asked for."""
+    known = index_names(9)
+    unknown = [name for name in targets if name not in known]
+    if unknown:
+        raise UniverseError(
+            f"no index named {unknown[0]!r} in the synthetic market; it has {', '.join(known[:3])}, ... to {known[-1]}"
+        )
+    if not targets:
+        raise UniverseError("no target to track; name at least one index")
+    columns = [known.index(name) for name in targets]
+    panel = synthetic_market(seed=seed, n_indices=max(columns) + 1)
+    return MarketPanel(panel.dates, panel.symbols, panel.close, targets, panel.target_close[:, columns], source="synthetic")
+
+
+def _build(table: WideTable, targets: str | Sequence[str], gaps: str, source: str) -> MarketPanel:
+    """Check what only the file can tell (dates, text, returns) and leave the rest to the panel."""
+    dates = parse_dates(table.dates, table.first)
+    if table.text is not None:
+        name, row, cell = table.text
+        long = name.lower() in LONG_TABLE_COLUMNS
+        hint = (
+            "a long table? pivot it to one column per name"
+            if long
+            else "write a number, or leave it empty where there is no price"
+        )
+        day = str(dates[row].astype("datetime64[D]"))
+        raise DataError(f"column {name!r} holds text where a number is needed: {shorten(cell)} on {day} (row {row + 1}); {hint}")
+    if len(dates) < 2:
+        raise DataError(f"only one row of prices ({str(dates[0])[:10]}); a return needs at least two dates")
+    infinite = np.isinf(table.values)
+    if infinite.any():
+        column, row = np.argwhere(infinite)[0].tolist()
+        cell = f"{table.names[column]} on {dates[row].astype('datetime64[D]')} (row {row + 1}) is {table.values[column, row]:g}"
+        raise DataError(f"the price of {cell}; it must be a positive finite number, or empty where there is none")
+    del infinite
+    frame = pd.DataFrame(table.values.T, index=pd.DatetimeIndex(dates), columns=pd.Index(table.names, dtype=object), copy=False)
+    try:
+        return MarketPanel.from_frame(frame, targets, gaps=gaps, source=source)
+    except DataError as error:
+        negative = float(np.mean(table.values < 0.0))
+        if negative > 0.1 and float(np.nanmedian(np.abs(table.values))) < 1.0:
+            share = f"{negative:.0%} of the cells are negative"
+            raise DataError(f"{error}; {share}: if these are returns, turn them into prices first, (1 + r).cumprod()") from None
+        raise
+
+
+def _line(message: str) -> str:
+    """One line, whatever a library or a name brought along."""
+    return " ".join(message.split())

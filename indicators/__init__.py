@@ -1,0 +1,15 @@
+"""What can be drawn beside prices: indicators on two lines, observers of a running tracker, and plots without a screen."""
+
+from indicators.observers import EffectiveHoldings, PortfolioExcessReturn, PortfolioTrackingError, Turnover
+from indicators.plotting import plot_to_file
+from indicators.tracking import ExcessReturn, TrackingError
+
+__all__ = [
+    "EffectiveHoldings",
+    "ExcessReturn",
+    "PortfolioExcessReturn",
+    "PortfolioTrackingError",
+    "TrackingError",
+    "Turnover",
+    "plot_to_file",
+]

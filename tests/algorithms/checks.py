@@ -1,0 +1,269 @@
+"""What every learner must do, as plain functions of a factory `make(n_assets)`."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracker_strategies.algorithms import OnlineAlgorithm
+from tracker_strategies.errors import InputError, ParameterError
+
+Make = Callable[[int], OnlineAlgorithm]
+
+
+def market(n: int, rounds: int, seed: int = 0, scale: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
+    """Daily returns with a common factor, and an index of them with a little noise."""
+    rng = np.random.default_rng(seed)
+    X = scale * (rng.standard_normal((rounds, n)) + rng.standard_normal((rounds, 1)))
+    return X, X @ rng.dirichlet(np.full(n, 0.5)) + 0.05 * scale * rng.standard_normal(rounds)
+
+
+def trained(make: Make, n: int = 6, rounds: int = 30) -> OnlineAlgorithm:
+    learner = make(n)
+    for x, y in zip(*market(n, rounds), strict=True):
+        learner.update(x, y)
+    return learner
+
+
+def fingerprint(learner: OnlineAlgorithm) -> bytes:
+    """All of the state, bit by bit."""
+    return repr(exact((learner.state_dict(), learner.weights, learner.diagnostics()))).encode()
+
+
+def exact(thing: Any) -> Any:
+    if isinstance(thing, dict):
+        return {key: exact(value) for key, value in sorted(thing.items())}
+    if isinstance(thing, list | tuple):
+        return [exact(value) for value in thing]
+    return (thing.dtype.str, thing.shape, thing.tobytes()) if isinstance(thing, np.ndarray) else thing
+
+
+def run(learner: OnlineAlgorithm, X: np.ndarray, Y: np.ndarray, **masks: Any) -> np.ndarray:
+    return np.array([learner.update(x, y, **masks) for x, y in zip(X, Y, strict=True)])
+
+
+def check_shape_of_the_class(make: Make) -> None:
+    learner = make(5)
+    assert learner.n_assets == 5
+    assert learner.weights.shape == (5,)
+    assert learner.weights.dtype == np.float64
+    X, Y = market(5, 3)
+    returned = learner.update(X[0], Y[0])
+    np.testing.assert_array_equal(returned, learner.weights)
+    assert learner.predict(X[1]) == pytest.approx(float(learner.weights @ X[1]), abs=1e-15)
+    assert all(isinstance(v, float) and np.isfinite(v) for v in learner.diagnostics().values())
+    assert type(learner).__name__ in repr(learner)
+
+
+def check_clone_is_independent(make: Make) -> None:
+    X, Y = market(6, 20, seed=1)
+    learner = trained(make)
+    before = fingerprint(learner)
+    for twin in (learner.clone(), copy.copy(learner), copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))):
+        assert type(twin) is type(learner)
+        assert fingerprint(twin) == before
+        run(twin, X, Y)
+        assert fingerprint(learner) == before, "updating the clone changed the original"
+    twin = learner.clone()
+    kept = fingerprint(twin)
+    run(learner, X, Y)
+    assert fingerprint(twin) == kept, "updating the original changed the clone"
+
+
+def check_state_round_trip(make: Make) -> None:
+    X, Y = market(6, 25, seed=2)
+    active = np.array([True, True, False, True, True, True])
+    for masks in ({}, {"active": active}):
+        learner = trained(make)
+        learner.update(X[0], Y[0], **masks)
+        state = learner.state_dict()
+        copies = [type(learner).from_state(state), type(learner).from_state(pickle.loads(pickle.dumps(state)))]
+        if not any(isinstance(v, np.ndarray) for v in state["state"].values()):
+            copies.append(type(learner).from_state(json.loads(json.dumps(state, allow_nan=False))))
+        expected = run(learner, X[1:], Y[1:], **masks)
+        for restored in copies:
+            np.testing.assert_array_equal(run(restored, X[1:], Y[1:], **masks), expected)
+            assert fingerprint(restored) == fingerprint(learner)
+
+
+def check_state_is_not_shared(make: Make) -> None:
+    learner = trained(make)
+    before = fingerprint(learner)
+    state = learner.state_dict()
+    for value in state["state"].values():
+        if isinstance(value, list | np.ndarray):
+            value[0] = 99.0
+    assert fingerprint(learner) == before
+
+
+def check_broken_state_is_refused(make: Make) -> None:
+    cls, state = type(make(3)), trained(make, 3).state_dict()
+    for broken in (
+        {},
+        {k: v for k, v in state.items() if k != "state"},
+        state | {"algorithm": "Another"},
+        state | {"version": 999},
+        state | {"params": {"no_such_parameter": 1}},
+        state | {"state": {k: v for k, v in state["state"].items() if k != "_w"}},
+        state | {"n_assets": 4},
+    ):
+        with pytest.raises(ParameterError):
+            cls.from_state(broken)
+
+
+def check_inputs_are_neither_changed_nor_kept(make: Make) -> None:
+    X, Y = market(6, 12, seed=3)
+    learner, untouched = trained(make), trained(make)
+    active, observed = np.array([True] * 5 + [False]), np.array([False] + [True] * 5)
+    for x, y in zip(X, Y, strict=True):
+        given = [x.copy(), active.copy(), observed.copy()]
+        learner.update(given[0], y, active=given[1], observed=given[2])
+        np.testing.assert_array_equal(given[0], x)
+        np.testing.assert_array_equal(given[1], active)
+        np.testing.assert_array_equal(given[2], observed)
+        for array in given:
+            array[:] = 0
+        untouched.update(x, y, active=active, observed=observed)
+        assert fingerprint(learner) == fingerprint(untouched), "the learner kept a view of its input"
+
+
+def check_weights_cannot_corrupt_the_state(make: Make) -> None:
+    learner = make(4)
+    history = [(w, w.copy()) for w in (learner.weights, *run_objects(learner, *market(4, 8)))]
+    restricted = learner.clone()
+    restricted.restrict(np.array([True, True, True, False]))
+    for each in (make(4), learner, learner.clone(), restricted):
+        before = fingerprint(each)
+        with pytest.raises(ValueError, match="read-only"):
+            each.weights[0] = 5.0
+        assert fingerprint(each) == before
+    for returned, as_it_was in history:
+        np.testing.assert_array_equal(returned, as_it_was)
+
+
+def run_objects(learner: OnlineAlgorithm, X: np.ndarray, Y: np.ndarray) -> list[np.ndarray]:
+    return [learner.update(x, y) for x, y in zip(X, Y, strict=True)]
+
+
+def check_permuting_assets_permutes_weights(make: Make) -> None:
+    X, Y = market(7, 40, seed=4)
+    order = np.random.default_rng(5).permutation(7)
+    np.testing.assert_allclose(run(make(7), X[:, order], Y), run(make(7), X, Y)[:, order], rtol=0, atol=1e-10)
+
+
+def check_memory_does_not_grow(make: Make) -> None:
+    learner = make(5)
+    X, Y = market(5, 400, seed=6)
+    run(learner, X[:50], Y[:50])
+    early = footprint(learner)
+    run(learner, X[50:], Y[50:])
+    assert footprint(learner) == early
+
+
+def footprint(thing: Any) -> int:
+    """Count array elements and entries of containers, however deep."""
+    if isinstance(thing, np.ndarray):
+        return thing.size if thing.base is None else footprint(thing.base)
+    if isinstance(thing, dict):
+        return len(thing) + sum(footprint(v) for v in thing.values())
+    if isinstance(thing, list | tuple | set):
+        return len(thing) + sum(footprint(v) for v in thing)
+    return footprint(vars(thing)) if hasattr(thing, "__dict__") and not callable(thing) else 1
+
+
+def check_universe_of_one(make: Make) -> None:
+    learner = make(1)
+    for x, y in zip(*market(1, 30), strict=True):
+        w = learner.update(x, y)
+        assert w.shape == (1,)
+        assert np.isfinite(w).all()
+    if learner.feasible.portfolio:
+        assert abs(w[0] - 1.0) <= 1e-12
+
+
+BAD_X = {
+    "NaN": [0.01, np.nan, 0.0, 0.0, 0.0, 0.0],
+    "inf": [0.01, np.inf, 0.0, 0.0, 0.0, 0.0],
+    "-inf": [0.01, 0.0, 0.0, -np.inf, 0.0, 0.0],
+    "too short": [0.01] * 5,
+    "too long": [0.01] * 7,
+    "a column": [[0.01]] * 6,
+    "a number": 0.01,
+    "text": ["0.01"] * 6,
+    "complex": [0.01 + 1j] * 6,
+    "None": None,
+    "objects": [None] * 6,
+    "truth values": [True] * 6,
+    "ragged": [[0.01], [0.01, 0.02], 0, 0, 0, 0],
+    "no return at all": [1e200] * 6,
+}
+BAD_Y = {
+    "NaN": np.nan,
+    "inf": np.inf,
+    "-inf": -np.inf,
+    "text": "0.01",
+    "None": None,
+    "two": np.array([0.01, 0.02]),
+    "complex": 1j,
+    "huge": 1e200,
+}
+BAD_MASKS = {
+    "too short": [True] * 5,
+    "integers": [1] * 6,
+    "a number": True,
+    "matrix": [[True] * 6],
+}
+
+
+def check_bad_input_changes_nothing(make: Make) -> None:
+    learner, (X, Y) = trained(make), market(6, 10, seed=7)
+    before, expected = fingerprint(learner), run(learner.clone(), X, Y)
+    attempts: list[Callable[[], Any]] = []
+    attempts += [partial(learner.update, bad, 0.01) for bad in BAD_X.values()]
+    attempts += [partial(learner.predict, bad) for bad in BAD_X.values()]
+    attempts += [partial(learner.update, X[0], bad) for bad in BAD_Y.values()]
+    attempts += [partial(learner.update, X[0], 0.01, active=bad) for bad in BAD_MASKS.values()]
+    attempts += [partial(learner.update, X[0], 0.01, observed=bad) for bad in BAD_MASKS.values()]
+    attempts += [partial(learner.restrict, bad) for bad in BAD_MASKS.values()]
+    attempts += [
+        lambda: learner.restrict(np.zeros(6, dtype=bool)),
+        lambda: learner.update(X[0], 0.01, active=np.zeros(6, dtype=bool)),
+        lambda: learner.update(BAD_X["NaN"], 0.01, active=np.array([True, True, False, True, True, True])),
+        lambda: learner.update(BAD_X["NaN"], 0.01, observed=np.array([True, True, False, True, True, True])),
+        lambda: learner.update(X[0], np.nan, observed=np.array([True, True, False, True, True, True])),
+    ]
+    for number, attempt in enumerate(attempts):
+        with pytest.raises(InputError):
+            attempt()
+        assert fingerprint(learner) == before, f"attempt {number} changed the state"
+    np.testing.assert_array_equal(run(learner, X, Y), expected)
+
+
+def check_equivalent_input_gives_equal_weights(make: Make) -> None:
+    X, Y = market(5, 10, seed=8)
+    X32 = X.astype(np.float32)
+    expected = run(make(5), X32.astype(float), Y)
+    forms: list[Callable[[np.ndarray], Any]] = [list, tuple, lambda x: x, lambda x: np.repeat(x.astype(float), 2)[::2]]
+    for form in forms:
+        learner = make(5)
+        np.testing.assert_allclose(
+            [learner.update(form(x), np.float64(y)) for x, y in zip(X32, Y, strict=True)], expected, rtol=0, atol=1e-13
+        )
+
+
+def check_bad_number_of_assets(make: Make) -> None:
+    for bad in (0, -3, 2.5, True, "3", None):
+        with pytest.raises(ParameterError, match="n_assets"):
+            make_any(make, bad)
+
+
+def make_any(make: Make, n: Any) -> OnlineAlgorithm:
+    cls = type(make(5))
+    return cls(n)  # type: ignore[call-arg]

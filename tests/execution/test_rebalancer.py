@@ -1,0 +1,199 @@
+"""The rebalancer's contract, as statements about random accounts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracker_strategies.errors import AccountError, InputError, ParameterError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.rebalancer import Rebalancer
+
+MANY = settings(max_examples=800, deadline=None)
+
+
+@st.composite
+def accounts(draw, lots=st.just(0.0), min_fees=st.just(0.0), bands=st.just(0.0), caps=st.none()):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(1, 12))
+    prices = np.exp(rng.uniform(-2.0, 7.0, n))
+    weights = rng.dirichlet(np.full(n, draw(st.sampled_from([0.1, 1.0, 50.0])))) * draw(st.sampled_from([1.0, 1.0, 0.7]))
+    weights[rng.random(n) < 0.2] = 0.0
+    wealth = 10.0 ** draw(st.integers(3, 8))
+    cash = wealth * draw(st.sampled_from([0.0, 0.01, 0.5, 1.0]))
+    lot = draw(lots)
+    sizes = rng.dirichlet(np.ones(n)) * (wealth - cash) / prices
+    if lot:
+        sizes = np.floor(sizes / lot) * lot
+        cash += 0.0 if sizes.any() else wealth  # lots too large for every position: an account of cash
+    costs = CostModel(
+        bps=draw(st.sampled_from([0.0, 5.0, 100.0])),
+        per_share=draw(st.sampled_from([0.0, 0.005])),
+        min_fee=draw(min_fees),
+        slippage_bps=draw(st.sampled_from([0.0, 10.0])),
+    )
+    return Rebalancer(costs, lot, draw(bands), draw(caps)), weights, sizes, prices, cash
+
+
+def after(rebalancer, deltas, sizes, prices, cash):
+    return sizes + deltas, cash + rebalancer.costs.cash_flow(deltas, prices)
+
+
+everything = accounts(
+    lots=st.sampled_from([0.0, 1.0, 100.0, 0.001]),
+    min_fees=st.sampled_from([0.0, 1.0, 20.0]),
+    bands=st.sampled_from([0.0, 0.001, 0.05]),
+    caps=st.sampled_from([None, 0.02, 0.5]),
+)
+
+
+@MANY
+@given(everything)
+def test_cash_and_positions_never_go_below_zero(account):
+    rebalancer, weights, sizes, prices, cash = account
+    deltas = rebalancer.plan(weights, sizes, prices, cash)
+    held, left = after(rebalancer, deltas, sizes, prices, cash)
+    assert np.isfinite(deltas).all()
+    assert left >= 0.0
+    assert held.min() >= -1e-9 * max(1.0, sizes.max())
+
+
+@MANY
+@given(accounts())
+def test_ratios_of_the_weights_are_kept_and_nothing_is_left_idle(account):
+    rebalancer, weights, sizes, prices, cash = account
+    deltas = rebalancer.plan(weights, sizes, prices, cash)
+    held, left = after(rebalancer, deltas, sizes, prices, cash)
+    value = cash + sizes @ prices
+    scale = (held * prices).sum() / (weights.sum() * value) if weights.any() else 0.0
+    np.testing.assert_allclose(held * prices, scale * weights * value, atol=1e-9 * value)
+    assert (scale - 1.0) * weights.sum() <= 1e-9
+    if weights.any() and scale < 1.0 - 1e-9:  # it scaled down, so it must have had to
+        assert left <= 1e-9 * value
+
+
+@MANY
+@given(everything, st.randoms(use_true_random=False))
+def test_the_order_of_the_names_does_not_matter(account, random):
+    rebalancer, weights, sizes, prices, cash = account
+    order = list(range(len(weights)))
+    random.shuffle(order)
+    straight = rebalancer.plan(weights, sizes, prices, cash)
+    shuffled = rebalancer.plan(weights[order], sizes[order], prices[order], cash)
+    value = cash + sizes @ prices
+    if rebalancer.lot or rebalancer.costs.min_fee:
+        # Rounding to a lot and skipping a trade below its fee are jumps: a last-bit difference of a sum may move a plan across one, by one lot.
+        gap = abs((straight[order] - shuffled) @ prices)
+        assert gap <= 1e-9 * value or gap <= 2 * rebalancer.lot * prices.max() + 2 * rebalancer.costs.min_fee
+    else:
+        np.testing.assert_allclose(straight[order] * prices[order], shuffled * prices[order], atol=1e-9 * value)
+
+
+@MANY
+@given(accounts(lots=st.sampled_from([1.0, 10.0])))
+def test_targets_are_rounded_down_to_whole_lots(account):
+    rebalancer, weights, sizes, prices, cash = account
+    held, _ = after(rebalancer, rebalancer.plan(weights, sizes, prices, cash), sizes, prices, cash)
+    lots = held / rebalancer.lot
+    np.testing.assert_allclose(lots, np.round(lots), atol=1e-6)
+    value = cash + sizes @ prices
+    assert (held * prices <= weights * value + 1e-5 * rebalancer.lot * prices).all()
+
+
+@MANY
+@given(accounts(bands=st.sampled_from([0.01, 0.2])))
+def test_names_inside_the_band_are_left_alone(account):
+    rebalancer, weights, sizes, prices, cash = account
+    deltas = rebalancer.plan(weights, sizes, prices, cash)
+    value = cash + sizes @ prices
+    off = np.abs(weights * value - sizes * prices)
+    near = (off < rebalancer.band * value * (1 - 1e-12)) & (weights > 0.0)
+    assert (deltas[near] == 0.0).all()
+
+
+@MANY
+@given(accounts(caps=st.sampled_from([0.01, 0.3]), lots=st.sampled_from([0.0, 1.0])))
+def test_turnover_stays_below_its_cap(account):
+    rebalancer, weights, sizes, prices, cash = account
+    deltas = rebalancer.plan(weights, sizes, prices, cash)
+    assert (
+        np.abs(deltas) @ prices
+        <= rebalancer.max_turnover * (cash + sizes @ prices) * (1 + 1e-9) + 1e-5 * rebalancer.lot * prices.sum()
+    )
+
+
+@MANY
+@given(everything, st.integers(0, 2**32 - 1))
+def test_orders_fit_the_cash_wherever_the_market_opens(account, seed):
+    rebalancer, weights, sizes, prices, cash = account
+    opens = prices * np.exp(np.random.default_rng(seed).normal(0.0, 0.3, len(prices)))
+    deltas = rebalancer.plan(weights, sizes, prices, cash)
+    fitted = rebalancer.fit(deltas, sizes, opens, cash)
+    held, left = after(rebalancer, fitted, sizes, opens, cash)
+    assert left >= 0.0
+    assert held.min() >= -1e-9 * max(1.0, sizes.max())
+    assert (np.sign(fitted) * np.sign(deltas) >= 0).all()
+    buys = (deltas > 0.0) & (fitted > 0.0)
+    if not rebalancer.lot and buys.any():
+        factor = fitted[buys] / deltas[buys]
+        np.testing.assert_allclose(factor, factor[0], rtol=1e-9)
+
+
+def test_names_that_cannot_trade_keep_their_shares_and_the_rest_pays_for_it():
+    rebalancer = Rebalancer()
+    deltas = rebalancer.plan(
+        np.array([0.5, 0.5, 0.0]),
+        np.array([0.0, 0.0, 60.0]),
+        np.array([1.0, 2.0, 1.0]),
+        40.0,
+        tradable=np.array([True, True, False]),
+    )
+    np.testing.assert_allclose(deltas, [20.0, 10.0, 0.0], rtol=1e-9)
+
+
+def test_a_name_that_is_not_listed_needs_no_price():
+    deltas = Rebalancer().plan(
+        np.array([1.0, 0.0]), np.zeros(2), np.array([10.0, np.nan]), 100.0, tradable=np.array([True, False])
+    )
+    np.testing.assert_allclose(deltas, [10.0, 0.0], rtol=1e-9)
+
+
+def test_open_orders_count_as_done():
+    rebalancer = Rebalancer(CostModel(bps=10))
+    weights, prices = np.array([0.5, 0.5]), np.array([10.0, 20.0])
+    first = rebalancer.plan(weights, np.zeros(2), prices, 1000.0)
+    again = rebalancer.plan(weights, np.zeros(2), prices, 1000.0, pending=first)
+    np.testing.assert_allclose(again @ prices, 0.0, atol=0.3)
+    assert 1000.0 + rebalancer.costs.cash_flow(first, prices) + rebalancer.costs.cash_flow(again, prices) >= 0.0
+
+
+def test_a_portfolio_that_is_right_already_is_not_traded():
+    sizes, prices = np.array([30.0, 10.0]), np.array([1.0, 7.0])
+    weights = sizes * prices / (sizes @ prices)
+    assert (Rebalancer(CostModel(bps=5)).plan(weights, sizes, prices, 0.0) == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [([np.nan, 0.5], "nan"), ([-0.1, 0.5], "-0.1"), ([0.8, 0.8], "1.6"), ([np.inf, 0.0], "inf")],
+)
+def test_weights_that_are_no_portfolio_are_refused(weights, words):
+    with pytest.raises(InputError, match=words):
+        Rebalancer().plan(np.array(weights), np.zeros(2), np.ones(2), 100.0)
+
+
+def test_other_bad_input_is_refused():
+    with pytest.raises(InputError, match="price"):
+        Rebalancer().plan(np.array([1.0]), np.zeros(1), np.array([np.nan]), 100.0)
+    with pytest.raises(InputError, match="shapes"):
+        Rebalancer().plan(np.array([1.0]), np.zeros(2), np.ones(2), 100.0)
+    with pytest.raises(AccountError, match="short"):
+        Rebalancer().plan(np.array([1.0]), np.array([-3.0]), np.ones(1), 100.0)
+    with pytest.raises(AccountError, match="worth"):
+        Rebalancer().plan(np.array([1.0]), np.zeros(1), np.ones(1), 0.0)
+    for bad in ({"lot": -1.0}, {"band": 1.0}, {"max_turnover": 0.0}):
+        with pytest.raises(ParameterError):
+            Rebalancer(**bad)
+    for bad in ({"bps": -1.0}, {"min_fee": np.nan}, {"slippage_bps": 6000.0}):
+        with pytest.raises(ParameterError):
+            CostModel(**bad)

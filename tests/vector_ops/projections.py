@@ -1,0 +1,51 @@
+"""Family `projections`."""
+
+from typing import Any
+
+from tests.vector_ops.registry import register
+from tracker_strategies import algorithms as a
+
+
+@register("projections", "simplex")
+def simplex(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_simplex(inputs["y"])}
+
+
+@register("projections", "capped_simplex")
+def capped_simplex(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_capped_simplex(inputs["y"], params["u"])}
+
+
+@register("projections", "l1_ball")
+def l1_ball(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_l1_ball(inputs["y"], params["c"])}
+
+
+@register("projections", "hyperplane")
+def hyperplane(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_hyperplane(inputs["y"], params.get("a"), params["b"])}
+
+
+@register("projections", "box")
+def box(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_box(inputs["y"], params["lo"], params["hi"])}
+
+
+@register("projections", "simplex_diag_metric")
+def simplex_diag_metric(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_simplex_diag_metric(inputs["y"], params["H"])}
+
+
+@register("projections", "l1_ball_diag_metric")
+def l1_ball_diag_metric(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_l1_ball_diag_metric(inputs["y"], params["H"], params["c"])}
+
+
+@register("projections", "weighted_l1_ball")
+def weighted_l1_ball(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_weighted_l1_ball(inputs["y"], params["a"], params["c"])}
+
+
+@register("projections", "simplex_full_metric")
+def simplex_full_metric(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": a.project_simplex_full_metric(inputs["y"], params["H"])}

@@ -1,0 +1,60 @@
+"""Online learning algorithms that track market indices, as backtrader Strategies.
+
+>>> from tracker_strategies import PATracker, TrackingAnalyzer
+>>> # cerebro.addstrategy(PATracker, eps=1e-4); cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+
+Names are imported on first use: the algorithms need neither backtrader nor pandas, and the command line starts fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+    from tracker_strategies.analysis.record import RunRecord
+    from tracker_strategies.analysis.tearsheet import tearsheet
+    from tracker_strategies.backtest import backtest, record_of
+    from tracker_strategies.execution.commission import charge
+    from tracker_strategies.execution.costs import CostModel
+    from tracker_strategies.strategies import BuyAndHold, ConstantWeight, EqualWeight, PATracker, TrackerStrategy
+
+_HOMES = {
+    "BuyAndHold": "strategies",
+    "ConstantWeight": "strategies",
+    "CostModel": "execution.costs",
+    "EqualWeight": "strategies",
+    "HoldingsAnalyzer": "analysis.analyzers",
+    "PATracker": "strategies",
+    "RunRecord": "analysis.record",
+    "TrackerStrategy": "strategies",
+    "TrackingAnalyzer": "analysis.analyzers",
+    "backtest": "backtest",
+    "charge": "execution.commission",
+    "record_of": "backtest",
+    "tearsheet": "analysis.tearsheet",
+}
+
+__all__ = [
+    "BuyAndHold",
+    "ConstantWeight",
+    "CostModel",
+    "EqualWeight",
+    "HoldingsAnalyzer",
+    "PATracker",
+    "RunRecord",
+    "TrackerStrategy",
+    "TrackingAnalyzer",
+    "backtest",
+    "charge",
+    "record_of",
+    "tearsheet",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that defines the name, once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,79 @@
+"""Checks shared by projections, feasible sets and learners.
+
+A wrong parameter is a :class:`ParameterError`, a wrong observation an :class:`InputError`; each says what was received and what
+is allowed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.errors import InputError, ParameterError
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+FLOAT64 = np.dtype(np.float64)
+
+
+def real_array(name: str, value: Any, error: type[ValueError]) -> Array:
+    """Return `value` as float64, without a copy when it is one already; strings, booleans and complex numbers are refused."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as problem:
+        raise error(f"{name} is not an array of numbers: {problem}") from problem
+    if array.dtype.kind not in "fiu":
+        raise error(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return array.astype(np.float64, copy=False)
+
+
+def finite_vector(name: str, value: Any, error: type[ValueError] = InputError, size: int | None = None) -> Array:
+    """Return `value` as a finite, non-empty float64 vector, of length `size` when that is given."""
+    vector = real_array(name, value, error)
+    if vector.ndim != 1 or vector.shape[0] == 0 or (size is not None and vector.shape[0] != size):
+        wanted = "(n,) with n >= 1" if size is None else f"({size},)"
+        raise error(f"{name} must have shape {wanted}, got {vector.shape}")
+    if not np.isfinite(vector).all():
+        raise error(f"{name} must be finite, got {describe_not_finite(vector)}")
+    return vector
+
+
+def describe_not_finite(vector: Array) -> str:
+    """Name the first entry that is not finite and how many there are."""
+    bad = np.flatnonzero(~np.isfinite(vector))
+    return f"{vector[bad[0]]} at position {bad[0]} ({bad.size} of {vector.size} entries)"
+
+
+def number(
+    name: str, value: Any, *, above: float | None = None, least: float | None = None, error: type[ValueError] = ParameterError
+) -> float:
+    """Return `value` as a finite float that is > `above` and >= `least`."""
+    allowed = "a finite number" + (f" > {above:g}" if above is not None else "") + (f" >= {least:g}" if least is not None else "")
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        raise error(f"{name} must be {allowed}, got {value!r}")
+    try:
+        result = float(value)
+    except (TypeError, ValueError) as problem:
+        raise error(f"{name} must be {allowed}, got {value!r}") from problem
+    if not math.isfinite(result) or (above is not None and result <= above) or (least is not None and result < least):
+        raise error(f"{name} must be {allowed}, got {value!r}")
+    return result
+
+
+def count(name: str, value: Any) -> int:
+    """Return `value` as an int >= 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ParameterError(f"{name} must be an integer >= 1, got {value!r}")
+    return int(value)
+
+
+def mask(name: str, value: Any, size: int) -> Mask:
+    """Return `value` as a boolean vector of length `size`."""
+    array = np.asarray(value)
+    if array.dtype != np.bool_ or array.shape != (size,):
+        raise InputError(f"{name} must be a boolean mask of shape ({size},), got dtype {array.dtype} and shape {array.shape}")
+    return array

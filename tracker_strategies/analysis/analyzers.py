@@ -1,0 +1,170 @@
+"""backtrader Analyzers that watch a tracker: how closely it follows, and what it holds and pays."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import backtrader as bt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tracker_strategies.analysis.metrics import tracking_metrics
+from tracker_strategies.execution.desk import Desk, Fills, OrderDesk
+from tracker_strategies.strategies.base import find_targets
+
+FloatArray = NDArray[np.float64]
+
+ORDER_COLUMNS = ("date", "symbol", "size", "price", "value", "commission")
+_FILL_FIELDS = ("asset", "when", "size", "price", "fee")
+
+
+def bar_dates(numbers: Any) -> NDArray[np.datetime64]:
+    """Date numbers of backtrader as dates; whole days, the usual case, without a loop."""
+    days = np.asarray(numbers, dtype=np.float64)
+    if (days == np.floor(days)).all():
+        return (days.astype(np.int64) - 719163).astype("datetime64[D]").astype("datetime64[ns]")
+    return np.array([np.datetime64(bt.num2date(x).replace(tzinfo=None), "ns") for x in days], dtype="datetime64[ns]")
+
+
+class TrackingAnalyzer(bt.Analyzer):
+    """Account value against the tracked index, for any strategy.
+
+    ``get_analysis()`` has te_rms, te_centred, mdte, tracking_difference, excess_log_return and n_bars as
+    :mod:`~tracker_strategies.analysis.metrics` defines them, against the first target.
+
+    Params:
+      - ``target`` (None): name of the index feed, as for the strategies
+    """
+
+    params = (("target", None),)
+
+    def start(self) -> None:
+        """Find the targets, forget an earlier run."""
+        targets = getattr(self.strategy, "targets", None)
+        self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
+        self.names = tuple(d._name for d in self.targets)
+        self._when: list[float] = []
+        self._value: list[float] = []
+        self._index: list[list[float]] = []
+
+    def prenext(self) -> None:
+        """Bars before every feed has begun count too."""
+        self.next()
+
+    def next(self) -> None:
+        """Close of a bar."""
+        self._when.append(self.strategy.datetime[0])
+        self._value.append(self.strategy.broker.getvalue())
+        self._index.append([d.close[0] for d in self.targets])
+
+    @property
+    def dates(self) -> NDArray[np.datetime64]:
+        """(T,) dates of the bars."""
+        return bar_dates(self._when)
+
+    @property
+    def value(self) -> FloatArray:
+        """(T,) account value."""
+        return np.array(self._value)
+
+    @property
+    def index(self) -> FloatArray:
+        """(T, q) index levels."""
+        return np.array(self._index)
+
+    def get_analysis(self) -> OrderedDict[str, float]:
+        """The tracking figures; empty when there were fewer than two bars."""
+        if len(self._value) < 2:
+            return OrderedDict()
+        value, index = self.value, self.index[:, 0]
+        return OrderedDict(tracking_metrics(value[1:] / value[:-1] - 1.0, index[1:] / index[:-1] - 1.0))
+
+
+class HoldingsAnalyzer(bt.Analyzer):
+    """What was held, traded and paid, bar by bar, for strategies of this project and any other.
+
+    ``get_analysis()`` has turnover, cost_bps and n_holdings; the arrays behind them are attributes: ``weights`` (T, N),
+    ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and ``orders`` as a DataFrame.
+    """
+
+    def start(self) -> None:
+        """Find the assets, forget an earlier run."""
+        strategy = self.strategy
+        self.assets = list(getattr(strategy, "assets", strategy.datas))
+        self.symbols = tuple(d._name for d in self.assets)
+        self._desk: Desk = getattr(strategy, "desk", None) or OrderDesk(strategy, self.assets)
+        self._slip = float(getattr(strategy.broker.p, "slip_perc", 0.0))
+        self._rows: list[FloatArray] = []
+        self._decisions: list[FloatArray] = []
+        self._values: list[float] = []
+        self._traded: list[float] = []
+        self._paid: list[float] = []
+        self._fills: list[Fills] = []
+
+    def prenext(self) -> None:
+        """Bars before every feed has begun count too."""
+        self.next()
+
+    def next(self) -> None:
+        """Close of a bar."""
+        value = self.strategy.broker.getvalue()
+        before = self._values[-1] if self._values else value
+        self._values.append(value)
+        self._rows.append(self._held() / value)
+        fills = self._desk.fills()
+        self._traded.append(fills.traded / before)
+        self._paid.append(fills.paid(self._slip))
+        if len(fills.size):
+            self._fills.append(fills)
+        decided = getattr(self.strategy, "weights", None)
+        if decided is not None:
+            self._decisions.append(np.array(decided))
+
+    def _held(self) -> FloatArray:
+        """Value of each position. Only held names are priced: one that is not listed yet has no price."""
+        sizes, bar = self._desk.sizes(), getattr(self.strategy, "bar", None)
+        if bar is not None:
+            return np.where(sizes != 0.0, sizes * bar.close, 0.0)
+        return np.array([size * data.close[0] if size else 0.0 for size, data in zip(sizes, self.assets, strict=True)])
+
+    @property
+    def weights(self) -> FloatArray:
+        """(T, N) share of each name in the account."""
+        return np.array(self._rows).reshape(len(self._rows), len(self.assets))
+
+    @property
+    def decisions(self) -> FloatArray | None:
+        """(T, N) weights chosen at each close, where the strategy chooses any."""
+        return np.array(self._decisions) if self._decisions else None
+
+    @property
+    def turnover(self) -> FloatArray:
+        """(T,) value bought plus sold over the account's value at the previous close."""
+        return np.array(self._traded)
+
+    @property
+    def cost(self) -> FloatArray:
+        """(T,) commission and slippage, in money."""
+        return np.array(self._paid)
+
+    @property
+    def orders(self) -> pd.DataFrame:
+        """One row per fill."""
+        none = Fills(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
+        asset, when, size, price, fee = (np.concatenate([getattr(f, k) for f in (none, *self._fills)]) for k in _FILL_FIELDS)
+        names = np.array(self.symbols, dtype=object)[asset]
+        table = (bar_dates(when), names, size, price, np.abs(size) * price, fee)
+        return pd.DataFrame(dict(zip(ORDER_COLUMNS, table, strict=True)))
+
+    def get_analysis(self) -> OrderedDict[str, float]:
+        """Means over the bars after the first."""
+        if len(self._values) < 2:
+            return OrderedDict()
+        value = np.array(self._values)
+        return OrderedDict(
+            turnover=float(self.turnover[1:].mean()),
+            cost_bps=1e4 * float((self.cost[1:] / value[:-1]).mean()),
+            n_holdings=float((self.weights[1:] > 1e-12).sum(axis=1).mean()),
+        )

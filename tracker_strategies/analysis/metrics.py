@@ -1,0 +1,102 @@
+r"""Headline figures of a tracker, each with its definition. All per bar and as fractions: ``te_rms = 0.0010`` is 10 basis points
+a bar.
+
+With the portfolio return r_t, the index return y_t and the active return e_t = r_t - y_t over T scored bars:
+
+=====================  ======================================================================================================
+te_rms                 sqrt(mean e_t^2): what an investor misses the index by, drift included
+te_centred             sample standard deviation of e_t (ddof = 1): the industry's ex-post tracking error, drift excluded
+mdte                   (1/T) sqrt(sum e_t^2), Eq. 13 of the APAS paper: depends on T, never compare across periods
+tracking_difference    prod(1 + r_t) - prod(1 + y_t): how far the two accounts ended apart, per unit invested
+excess_log_return      sum ln(1 + r_t) - sum ln(1 + y_t)
+turnover               mean over bars of sum_i |w_{t+1,i} - drifted w_{t,i}|: value bought plus value sold, over the account's
+value cost_bps               10^4 times the mean over bars of commission and slippage paid over the account's value n_holdings
+mean over bars of the number of names with a position final_value            account value at the last bar n_bars
+T
+=====================  ======================================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tracker_strategies.errors import DataError
+
+FloatArray = NDArray[np.float64]
+
+#: The keys of ``metrics.json``, in the order in which they are shown.
+METRIC_KEYS = (
+    "te_rms",
+    "te_centred",
+    "mdte",
+    "tracking_difference",
+    "excess_log_return",
+    "turnover",
+    "cost_bps",
+    "n_holdings",
+    "final_value",
+    "n_bars",
+)
+
+
+def tracking_metrics(returns: ArrayLike, index_returns: ArrayLike) -> dict[str, float]:
+    """The figures that need only two series of simple returns of equal length T >= 1."""
+    r, y = np.asarray(returns, dtype=np.float64), np.asarray(index_returns, dtype=np.float64)
+    if r.shape != y.shape or r.ndim != 1 or not len(r):
+        raise DataError(f"returns of shape {r.shape} and index returns of shape {y.shape} do not match, or are empty")
+    e = r - y
+    square = float(e @ e)
+    growth, index_growth = float(np.log1p(r).sum()), float(np.log1p(y).sum())
+    return {
+        "te_rms": math.sqrt(square / len(e)),
+        "te_centred": float(np.std(e, ddof=1)) if len(e) > 1 else 0.0,
+        "mdte": math.sqrt(square) / len(e),
+        "tracking_difference": math.expm1(growth) - math.expm1(index_growth),
+        "excess_log_return": growth - index_growth,
+        "n_bars": float(len(e)),
+    }
+
+
+def downside_risk(returns: ArrayLike, index_returns: ArrayLike) -> float:
+    """Mean of [y_t - r_t]_+^2: only the bars behind the index count."""
+    behind = np.maximum(np.asarray(index_returns, dtype=np.float64) - np.asarray(returns, dtype=np.float64), 0.0)
+    return float(np.mean(behind**2))
+
+
+def drifted_weights(weights: FloatArray, asset_returns: FloatArray) -> FloatArray:
+    """Weights after a bar without a trade: w_i (1 + x_i) / (1 + w.x), row by row."""
+    grown = weights * (1.0 + asset_returns)
+    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
+
+
+def weight_turnover(weights: FloatArray, asset_returns: FloatArray) -> FloatArray:
+    """Turnover of each round from the second on: sum_i |w_{t+1,i} - drifted w_{t,i}|, for W and X of shape (T, N)."""
+    return np.asarray(np.abs(weights[1:] - drifted_weights(weights[:-1], asset_returns[:-1])).sum(axis=1))
+
+
+def annualised(te: float, periods_per_year: float) -> float:
+    """A tracking error per bar, scaled to a year by the square root of time."""
+    return te * math.sqrt(periods_per_year)
+
+
+def vector_metrics(W: ArrayLike, X: ArrayLike, Y: ArrayLike, periods: float = 252.0) -> Mapping[str, object]:
+    """Score weights W (held during round t, row t) on asset returns X and index returns Y, in the names of the papers."""
+    w, x, y = (np.asarray(a, dtype=np.float64) for a in (W, X, Y))
+    r = np.einsum("tn,tn->t", w, x)
+    core = tracking_metrics(r, y)
+    return {
+        "portfolio_return": r,
+        "mdte": core["mdte"],
+        "rmse": core["te_rms"],
+        "mse": core["te_rms"] ** 2,
+        "te_std": core["te_centred"],
+        "te_annual": annualised(core["te_centred"], periods),
+        "excess_cum_return": core["excess_log_return"],
+        "downside_risk": downside_risk(r, y),
+        "turnover_oneway_drift": 0.5 * float(weight_turnover(w, x).sum()),
+        "weight_change_l1": float(np.abs(np.diff(w, axis=0)).sum()),
+    }

@@ -1,0 +1,135 @@
+"""RunRecord: what one backtest did, bar by bar, as arrays. Metrics, tear sheets and run folders are all made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tracker_strategies.analysis.metrics import METRIC_KEYS, tracking_metrics
+from tracker_strategies.errors import DataError, ParameterError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One run of one strategy. Row t is the close of bar t; row 0 is the first bar, on which nothing has been earned yet.
+
+    Parameters
+    ----------
+    strategy : str
+        Name shown to people.
+    dates : (T,) datetime64[ns]
+    value : (T,) float
+        Account value at the close, costs paid.
+    index : (T, q) float
+        Levels of the tracked indices at the close.
+    targets : tuple of q str
+    symbols : tuple of N str
+    weights : (T, N) float
+        Share of each name in the account's value at the close of the bar, after that bar's fills. Cash is the rest.
+    turnover : (T,) float
+        Value bought plus value sold by the fills booked on the bar, over the account's value at the previous close.
+    cost : (T,) float
+        Commission and slippage of those fills, in money.
+    orders : DataFrame, columns date, symbol, size, price, value, commission
+        One row per executed order.
+    params : mapping
+        Parameters of the run, for the record.
+    periods_per_year : float
+    decisions : (T, N) float, optional
+        Weights that the strategy chose at the close of the bar for the time after it; None for strategies that choose none.
+    """
+
+    strategy: str
+    dates: NDArray[np.datetime64]
+    value: FloatArray
+    index: FloatArray
+    targets: tuple[str, ...]
+    symbols: tuple[str, ...]
+    weights: FloatArray
+    turnover: FloatArray
+    cost: FloatArray
+    orders: pd.DataFrame
+    params: Mapping[str, Any] = field(default_factory=dict)
+    periods_per_year: float = 252.0
+    decisions: FloatArray | None = None
+
+    @cached_property
+    def returns(self) -> FloatArray:
+        """(T-1,) simple returns of the account."""
+        return np.asarray(self.value[1:] / self.value[:-1] - 1.0)
+
+    @cached_property
+    def index_returns(self) -> FloatArray:
+        """(T-1, q) simple returns of the indices."""
+        return np.asarray(self.index[1:] / self.index[:-1] - 1.0)
+
+    @cached_property
+    def active(self) -> FloatArray:
+        """(T-1,) return of the account minus return of the first index."""
+        return np.asarray(self.returns - self.index_returns[:, 0])
+
+    def since(self, start: float | str | None) -> RunRecord:
+        """The part of the run that is scored: from a fraction of the bars (0.5) or a date on; the row before it stays as the
+        base.
+
+        Learning is not affected: it started at the first bar.
+        """
+        row = start_row(self.dates, start)
+        if row <= 0:
+            return self
+        cut = slice(row - 1, None)
+        late = self.orders[self.orders["date"] > pd.Timestamp(self.dates[row - 1])]
+        zero = np.r_[0.0, self.turnover[row:]], np.r_[0.0, self.cost[row:]]
+        return replace(
+            self,
+            dates=self.dates[cut],
+            value=self.value[cut],
+            index=self.index[cut],
+            weights=self.weights[cut],
+            decisions=None if self.decisions is None else self.decisions[cut],
+            turnover=zero[0],
+            cost=zero[1],
+            orders=late.reset_index(drop=True),
+        )
+
+    def metrics(self, target: int = 0) -> dict[str, float]:
+        """The figures of ``metrics.json`` against one of the indices."""
+        core = tracking_metrics(self.returns, self.index_returns[:, target])
+        core["turnover"] = float(self.turnover[1:].mean())
+        core["cost_bps"] = 1e4 * float((self.cost[1:] / self.value[:-1]).mean())
+        core["n_holdings"] = float((self.weights[1:] > 1e-12).sum(axis=1).mean())
+        core["final_value"] = float(self.value[-1])
+        return {key: int(core[key]) if key == "n_bars" else core[key] for key in METRIC_KEYS}
+
+
+def start_row(dates: NDArray[np.datetime64], start: float | str | None) -> int:
+    """First scored row: a fraction in [0, 1) of the bars, or the first bar on or after an ISO date."""
+    if start is None:
+        return 0
+    try:
+        fraction = float(start)
+    except ValueError:
+        try:
+            day = np.datetime64(str(start), "ns")
+        except ValueError:
+            raise ParameterError(f"eval-from {start!r} is neither a fraction such as 0.5 nor a date such as 2019-06-30") from None
+        row = int(np.searchsorted(dates, day))
+        if row >= len(dates) - 1:
+            raise ParameterError(
+                f"eval-from {start}: the data end on {dates[-1].astype('datetime64[D]')}, nothing is left to score"
+            ) from None
+        return row
+    if not 0.0 <= fraction < 1.0:
+        raise ParameterError(f"eval-from {fraction:g} must be a fraction in [0, 1) or a date")
+    row = int(len(dates) * fraction)
+    if row >= len(dates) - 1:
+        raise DataError(f"{len(dates)} bars are too few to score the last {1 - fraction:.0%} of them")
+    return row

@@ -1,0 +1,154 @@
+"""The folder that a run leaves behind: everything needed to check it, repeat it and show it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from datafeeds import MarketPanel
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.errors import OutputError, TrackerError
+
+DISTRIBUTION = "backtrader-index-tracker"
+_VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy")
+
+
+def write_run(
+    record: RunRecord,
+    folder: str | Path,
+    panel: MarketPanel,
+    *,
+    eval_from: float | str | None = None,
+    seed: int | None = None,
+    tearsheet: bool = False,
+    baselines: tuple[RunRecord, ...] = (),
+) -> Path:
+    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns`` and ``orders`` (Parquet) and optionally
+    ``tearsheet.html``.
+
+    The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
+    refused. Same inputs, same bytes, but for the time stamp in ``run.json`` (and one in the tear sheet).
+    """
+    target = Path(folder).expanduser()
+    scored = record.since(eval_from)
+    with staged_folder(target) as stage:
+        write_json(stage / "run.json", describe(record, panel, eval_from=eval_from, seed=seed))
+        write_json(stage / "metrics.json", scored.metrics())
+        dates = pd.DatetimeIndex(record.dates, name="date")
+        pd.DataFrame(record.weights, index=dates, columns=list(record.symbols)).to_parquet(stage / "weights.parquet")
+        if record.decisions is not None:
+            pd.DataFrame(record.decisions, index=dates, columns=list(record.symbols)).to_parquet(stage / "decisions.parquet")
+        returns_frame(record).to_parquet(stage / "returns.parquet")
+        record.orders.to_parquet(stage / "orders.parquet", index=False)
+        if tearsheet:
+            from tracker_strategies.analysis.tearsheet import tearsheet as write_tearsheet
+
+            write_tearsheet(scored, stage / "tearsheet.html", baselines=[b.since(eval_from) for b in baselines])
+    return target
+
+
+def returns_frame(record: RunRecord) -> pd.DataFrame:
+    """Bar by bar: value, portfolio return, index return(s), active return, turnover, cost. The first bar has no return."""
+    dates = pd.DatetimeIndex(record.dates, name="date")
+    frame = pd.DataFrame({"value": record.value}, index=dates)
+    frame["portfolio"] = frame["value"].pct_change()
+    for j, name in enumerate(record.targets):
+        frame[name] = pd.Series(record.index[:, j], index=dates).pct_change()
+    frame["active"] = frame["portfolio"] - frame[record.targets[0]]
+    frame["turnover"], frame["cost"] = record.turnover, record.cost
+    return frame
+
+
+def describe(
+    record: RunRecord, panel: MarketPanel, *, eval_from: float | str | None = None, seed: int | None = None
+) -> dict[str, Any]:
+    """What was run, on which data, with which versions."""
+    return {
+        "strategy": record.strategy,
+        "params": dict(record.params),
+        "data": {
+            "source": panel.source,
+            "sha256": panel.fingerprint(),
+            "first": panel.day(0),
+            "last": panel.day(-1),
+            "n_bars": panel.n_bars,
+            "assets": list(panel.symbols),
+            "targets": list(panel.targets),
+            "dropped": dict(panel.dropped),
+        },
+        "eval_from": eval_from,
+        "seed": seed,
+        "versions": {name: _version(name) for name in _VERSIONED},
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def check_place(target: Path) -> None:
+    """Raise :class:`OutputError` unless a run folder could be written there: to fail before minutes of work, not after."""
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"cannot write to {target}: it is a file; choose a folder")
+    if target.is_dir() and any(target.iterdir()) and not (target / "run.json").exists():
+        raise OutputError(f"{target} holds other files and is not a run folder; choose an empty or new folder with --out")
+    above = next(p for p in target.absolute().parents if p.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write to {target}: {above} is not a folder that may be written to; choose another with --out")
+
+
+@contextmanager
+def staged_folder(target: Path) -> Iterator[Path]:
+    """A temporary folder beside the target that takes its place when all went well, and vanishes when not."""
+    check_place(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        try:
+            yield stage
+            stage.chmod(0o755)
+            if target.exists():
+                old = stage.with_name(stage.name + "-old")
+                os.replace(target, old)
+                os.replace(stage, target)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                os.replace(stage, target)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    except OSError as problem:
+        if isinstance(problem, TrackerError):
+            raise
+        raise OutputError(f"cannot write to {target}: {problem.strerror or problem}; choose another folder with --out") from None
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Sorted as given, two spaces, no NaN (they become null), a newline at the end."""
+    path.write_text(json.dumps(_jsonable(content), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(v) for v in value]
+    if hasattr(value, "tolist"):
+        return _jsonable(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, bool, type(None))) else repr(value)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

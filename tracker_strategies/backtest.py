@@ -1,0 +1,125 @@
+"""One backtest from a description: panel, strategy, parameters, costs and fill mode in, a :class:`RunRecord` out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import backtrader as bt
+
+from datafeeds import IndexData, MarketPanel
+from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.commission import charge
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+
+#: Fewer bars than this tell nothing about tracking: one to buy, two returns to score.
+MIN_BARS = 3
+
+
+def strategy_by_name(name: str) -> type[TrackerStrategy]:
+    """The strategy with that name on the command line (``pa``) or as a class (``PATracker``)."""
+    for cls in STRATEGIES:
+        if name in (cls.alias_name, cls.__name__):
+            return cls
+    known = ", ".join(cls.alias_name for cls in STRATEGIES)
+    raise ParameterError(f"unknown strategy {name!r}; choose one of {known}")
+
+
+def default_params(cls: type[TrackerStrategy]) -> dict[str, Any]:
+    """Parameters of a strategy with their defaults, those of its algorithm first."""
+    every = dict(cls.params._getitems())
+    common = dict(TrackerStrategy.params._getitems())
+    return {**{k: v for k, v in every.items() if k not in common}, **{k: every[k] for k in common}}
+
+
+def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
+    """Raise :class:`ParameterError` for a name that the strategy does not have."""
+    known = default_params(cls)
+    for name in params:
+        if name not in known:
+            raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
+
+
+def backtest(
+    panel: MarketPanel,
+    strategy: type[TrackerStrategy] | str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    costs: CostModel | None = None,
+    cash: float = 1_000_000.0,
+    on_bar: Callable[[], None] | None = None,
+    **cerebro_options: Any,
+) -> RunRecord:
+    """Run one strategy over a panel through cerebro.
+
+    Parameters
+    ----------
+    panel : MarketPanel
+    strategy : Strategy class or its name
+    params : mapping, optional
+        The strategy's parameters, ``fill`` among them.
+    costs : CostModel, optional
+        Free trading by default.
+    cash : float, default 1,000,000
+        Starting cash, > 0.
+    on_bar : callable, optional
+        Called after each bar, for progress.
+    **cerebro_options
+        Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
+    """
+    cls = strategy_by_name(strategy) if isinstance(strategy, str) else strategy
+    params = dict(params or {})
+    check_params(cls, params)
+    panel.require_bars(MIN_BARS)
+    if not cash > 0.0:
+        raise ParameterError(f"cash={cash!r} must be positive")
+    costs = costs or CostModel()
+    cerebro = bt.Cerebro(**{"stdstats": False, **cerebro_options})
+    IndexData(panel).add_to(cerebro)
+    cerebro.broker.setcash(cash)
+    charge(cerebro.broker, costs)
+    cerebro.addstrategy(cls, **params)
+    cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+    if on_bar is not None:
+        cerebro.addanalyzer(_Progress, on_bar=on_bar)
+    (run,) = cerebro.run()
+    return record_of(run, costs=costs, periods_per_year=panel.periods_per_year)
+
+
+def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_per_year: float = 252.0) -> RunRecord:
+    """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``."""
+    tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
+    params = dict(strategy.p._getkwargs())
+    if costs is not None:
+        params["costs"] = {k: getattr(costs, k) for k in ("bps", "per_share", "min_fee", "slippage_bps")}
+    return RunRecord(
+        strategy=getattr(strategy, "alias_name", "") or type(strategy).__name__,
+        dates=tracking.dates,
+        value=tracking.value,
+        index=tracking.index,
+        targets=tracking.names,
+        symbols=holdings.symbols,
+        weights=holdings.weights,
+        turnover=holdings.turnover,
+        cost=holdings.cost,
+        orders=holdings.orders,
+        params=params,
+        periods_per_year=periods_per_year,
+        decisions=holdings.decisions,
+    )
+
+
+class _Progress(bt.Analyzer):
+    """Calls back once per bar."""
+
+    params = (("on_bar", None),)
+
+    def next(self) -> None:
+        """A bar is over."""
+        self.p.on_bar()
+
+    prenext = next

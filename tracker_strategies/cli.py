@@ -1,0 +1,137 @@
+"""The command ``tracker``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tracker_strategies.errors import TrackerError
+
+app = typer.Typer(
+    name="tracker",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Index trackers that learn online, run through backtrader. Start with [bold]tracker demo[/].",
+)
+
+Data = Annotated[
+    str, typer.Option("--data", metavar="SOURCE", help="sample, synthetic, or the path of a wide CSV or Parquet file.")
+]
+Index = Annotated[
+    list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
+]
+Param = Annotated[
+    list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy; repeat for several.")
+]
+Fill = Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")]
+CostBps = Annotated[float, typer.Option(help="Commission in basis points of the traded value.")]
+PerShare = Annotated[float, typer.Option(help="Commission per share, in money.")]
+MinFee = Annotated[float, typer.Option(help="Least commission of one order, in money.")]
+SlippageBps = Annotated[float, typer.Option(help="Slippage in basis points of the price.")]
+Lot = Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")]
+Cash = Annotated[float, typer.Option(help="Starting cash.")]
+Coordinates = Annotated[str, typer.Option(help="What the algorithm learns: weights (holdings comes in a later version).")]
+EvalFrom = Annotated[
+    str | None,
+    typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning starts at the first bar all the same."),
+]
+Gaps = Annotated[str, typer.Option(help="A price missing inside a series: error, or freeze (treat it as a trading halt).")]
+Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
+Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
+NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
+
+
+@app.command("list")
+def list_strategies() -> None:
+    """Strategies with their parameters and defaults."""
+    from tracker_strategies.commands import show_strategies
+
+    show_strategies()
+
+
+@app.command()
+def run(
+    strategy: Annotated[str, typer.Argument(help="Name of a strategy: see 'tracker list'.")],
+    data: Data = "sample",
+    index: Index = None,
+    param: Param = None,
+    fill: Fill = "next_open",
+    cost_bps: CostBps = 0.0,
+    per_share: PerShare = 0.0,
+    min_fee: MinFee = 0.0,
+    slippage_bps: SlippageBps = 0.0,
+    lot: Lot = 0.0,
+    cash: Cash = 1_000_000.0,
+    coordinates: Coordinates = "weights",
+    eval_from: EvalFrom = None,
+    gaps: Gaps = "error",
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: AsJson = False,
+    no_tearsheet: NoSheet = False,
+) -> None:
+    """One cerebro backtest of one strategy.
+
+    Example: tracker run pa --data sample --cost-bps 5 --param eps=0.0003 --eval-from 0.5 --out runs/pa
+    """
+    from tracker_strategies.commands import Request, run_strategies
+
+    request = Request.build(locals())
+    run_strategies([strategy], request)
+
+
+@app.command()
+def compare(
+    strategies: Annotated[list[str], typer.Argument(help="Names of strategies: see 'tracker list'.")],
+    data: Data = "sample",
+    index: Index = None,
+    param: Param = None,
+    fill: Fill = "next_open",
+    cost_bps: CostBps = 0.0,
+    per_share: PerShare = 0.0,
+    min_fee: MinFee = 0.0,
+    slippage_bps: SlippageBps = 0.0,
+    lot: Lot = 0.0,
+    cash: Cash = 1_000_000.0,
+    coordinates: Coordinates = "weights",
+    eval_from: EvalFrom = None,
+    gaps: Gaps = "error",
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: AsJson = False,
+    no_tearsheet: NoSheet = False,
+) -> None:
+    """Several strategies on the same data with the same costs. A --param applies to those that have it.
+
+    Example: tracker compare pa equal-weight buy-and-hold --data sample --cost-bps 5
+    """
+    from tracker_strategies.commands import Request, run_strategies
+
+    request = Request.build(locals())
+    run_strategies(strategies, request)
+
+
+@app.command()
+def demo(out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo") -> None:
+    """The passive-aggressive tracker and its baselines on the bundled sample: 5 bp costs, fills at the next open."""
+    from tracker_strategies.commands import run_demo
+
+    run_demo(out)
+
+
+def main() -> None:
+    """Entry point: errors that a user can mend are one line on stderr and exit code 2."""
+    try:
+        app()
+    except TrackerError as problem:
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""What the commands of :mod:`tracker_strategies.cli` do. Apart from it so that ``tracker --help`` imports nothing heavy."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from datafeeds import MarketPanel, open_source
+from tracker_strategies.analysis.record import RunRecord, start_row
+from tracker_strategies.analysis.runfolder import check_place, write_run
+from tracker_strategies.backtest import backtest, check_params, default_params, strategy_by_name
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+
+#: The baselines that the demo and every tear sheet show beside a strategy.
+BASELINES = ("equal-weight", "buy-and-hold")
+DEMO_COST_BPS = 5.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """A backtest as asked for on the command line, checked before anything runs."""
+
+    data: str
+    targets: tuple[str, ...]
+    params: Mapping[str, Any]
+    fill: FillMode
+    costs: CostModel
+    lot: float
+    cash: float
+    eval_from: str | None
+    gaps: str
+    seed: int
+    out: str | None
+    as_json: bool
+    tearsheet: bool
+
+    @classmethod
+    def build(cls, given: Mapping[str, Any]) -> Self:
+        """From the options of ``run`` and ``compare``."""
+        if given["coordinates"] != "weights":
+            raise ParameterError(f"coordinates={given['coordinates']!r} is not available in this version; choose weights")
+        return cls(
+            data=given["data"],
+            targets=tuple(given["index"] or ("INDEX",)),
+            params=parse_params(given["param"] or ()),
+            fill=FillMode.parse(given["fill"]),
+            costs=CostModel(given["cost_bps"], given["per_share"], given["min_fee"], given["slippage_bps"]),
+            lot=given["lot"],
+            cash=given["cash"],
+            eval_from=given["eval_from"],
+            gaps=given["gaps"],
+            seed=given["seed"],
+            out=given["out"],
+            as_json=given["as_json"],
+            tearsheet=not given["no_tearsheet"],
+        )
+
+
+def run_strategies(names: Sequence[str], request: Request) -> None:
+    """Run one or several strategies and show, print or write what came out."""
+    classes = [strategy_by_name(name) for name in dict.fromkeys(names)]
+    own = [params_for(cls, request, strict=len(classes) == 1) for cls in classes]
+    if len(classes) > 1:
+        for key in request.params:
+            if not any(key in p for p in own):
+                check_params(classes[0], {key: None})
+    panel = open_source(request.data, request.targets, gaps=request.gaps, seed=request.seed)
+    start_row(panel.dates, request.eval_from)
+    folder = None if request.out is None else Path(request.out).expanduser()
+    places = {} if folder is None else {c.alias_name: folder if len(classes) == 1 else folder / c.alias_name for c in classes}
+    for place in places.values():
+        check_place(place)
+    console = Console(stderr=True)
+    records = run_all(panel, classes, own, request, console)
+    scored = [r.since(request.eval_from) for r in records]
+    if request.as_json:
+        metrics = {r.strategy: r.metrics() for r in scored}
+        print(json.dumps(metrics[scored[0].strategy] if len(scored) == 1 else metrics, indent=2))
+    else:
+        Console().print(metrics_table(scored, panel, request))
+    for record in records if places else ():
+        place = write_run(
+            record,
+            places[record.strategy],
+            panel,
+            eval_from=request.eval_from,
+            seed=request.seed if request.data == "synthetic" else None,
+            tearsheet=request.tearsheet,
+            baselines=tuple(r for r in records if r is not record),
+        )
+        console.print(f"wrote [bold]{place}[/]")
+
+
+def run_demo(out: str) -> None:
+    """PA and the baselines on the sample; see ``tracker demo --help``."""
+    options = {"data": "sample", "index": None, "param": None, "fill": "next_open", "cost_bps": DEMO_COST_BPS, "per_share": 0.0}
+    more = {
+        "min_fee": 0.0,
+        "slippage_bps": 0.0,
+        "lot": 0.0,
+        "cash": 1e6,
+        "coordinates": "weights",
+        "eval_from": None,
+        "gaps": "error",
+    }
+    request = Request.build({**options, **more, "seed": 0, "out": out, "as_json": False, "no_tearsheet": True})
+    panel = open_source("sample", "INDEX")
+    classes = [strategy_by_name(name) for name in ("pa", *BASELINES)]
+    for cls in classes:
+        check_place(Path(out) / cls.alias_name)
+    console = Console()
+    console.print(f"{panel.n_assets} large US stocks and the S&P 500, {panel.day(0)} to {panel.day(-1)}, {panel.n_bars} bars.")
+    records = run_all(panel, classes, [params_for(cls, request) for cls in classes], request, console)
+    console.print(metrics_table(records, panel, request))
+    console.print(
+        "The stocks were picked with hindsight: judge the excess return against the baselines, never against zero.\n", style="dim"
+    )
+    for i, record in enumerate(records):
+        with console.status(f"writing {record.strategy} ..."):
+            place = write_run(record, Path(out) / record.strategy, panel, tearsheet=i == 0, baselines=tuple(records[1:]))
+        console.print(f"run folder  {place}")
+    console.print(f"tear sheet  [bold]{Path(out) / records[0].strategy / 'tearsheet.html'}[/]  (open it in a browser)")
+
+
+def run_all(
+    panel: MarketPanel,
+    classes: Sequence[type[TrackerStrategy]],
+    params: Sequence[Mapping[str, Any]],
+    request: Request,
+    console: Console,
+) -> list[RunRecord]:
+    """Backtests one after the other, with a progress bar when a person is watching."""
+    columns = (TextColumn("{task.description:>16}"), BarColumn(), TextColumn("{task.completed}/{task.total} bars"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
+        records = []
+        for cls, own in zip(classes, params, strict=True):
+            task = progress.add_task(cls.alias_name, total=panel.n_bars)
+            tick = _Tick(progress, task)
+            records.append(backtest(panel, cls, own, costs=request.costs, cash=request.cash, on_bar=tick))
+            progress.update(task, completed=panel.n_bars)
+    return records
+
+
+def params_for(cls: type[TrackerStrategy], request: Request, *, strict: bool = True) -> dict[str, Any]:
+    """The parameters of one strategy: fill and lot from their options, the rest from --param."""
+    known = default_params(cls)
+    if strict:
+        check_params(cls, request.params)
+    chosen = {k: v for k, v in request.params.items() if k in known}
+    return {"fill": str(request.fill), "lot": request.lot, **chosen}
+
+
+def parse_params(pairs: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` texts as a dict; values that read as Python literals become numbers, None or booleans, others stay text."""
+    parsed: dict[str, Any] = {}
+    for pair in pairs:
+        key, found, text = pair.partition("=")
+        if not found or not key.strip():
+            raise ParameterError(f"--param {pair!r} must look like key=value, for example eps=0.0003")
+        try:
+            parsed[key.strip()] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            parsed[key.strip()] = text
+    return parsed
+
+
+def show_strategies() -> None:
+    """A table of all strategies, then the parameters that they share."""
+    console = Console()
+    common = default_params(TrackerStrategy)
+    table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
+    for cls in STRATEGIES:
+        own = {k: v for k, v in default_params(cls).items() if k not in common or v != common[k]}
+        about = (cls.__doc__ or "").strip().splitlines()[0]
+        table.add_row(
+            f"[bold]{cls.alias_name}[/]\n[dim]{cls.__name__}[/]", about, ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"
+        )
+    console.print(table)
+    console.print("Every strategy also has: " + ", ".join(f"{k}={v!r}" for k, v in common.items()), highlight=False)
+
+
+def metrics_table(records: Sequence[RunRecord], panel: MarketPanel, request: Request) -> Table:
+    """The headline figures, one row per strategy."""
+    costs = f"{request.costs.bps:g} bp costs" if not request.costs.free else "no costs"
+    caption = (
+        f"{panel.source}, {records[0].metrics()['n_bars']} scored bars, fills at {request.fill}, {costs}; per bar unless said"
+    )
+    table = Table(caption=caption, caption_justify="left")
+    table.add_column("strategy", style="bold")
+    for name in (
+        "TE RMS\nbp",
+        "TE centred\nbp",
+        "tracking\ndifference",
+        "excess\nlog return",
+        "turnover\n%",
+        "cost\nbp",
+        "names",
+        "final value",
+    ):
+        table.add_column(name, justify="right")
+    for record in records:
+        m = record.metrics()
+        table.add_row(
+            record.strategy,
+            f"{1e4 * m['te_rms']:.2f}",
+            f"{1e4 * m['te_centred']:.2f}",
+            f"{100 * m['tracking_difference']:+.1f} %",
+            f"{m['excess_log_return']:+.4f}",
+            f"{100 * m['turnover']:.2f}",
+            f"{m['cost_bps']:.3f}",
+            f"{m['n_holdings']:.1f}",
+            f"{m['final_value']:,.0f}",
+        )
+    return table
+
+
+class _Tick:
+    """Advances a progress bar, but tells it only every so many bars: drawing is slower than a bar."""
+
+    def __init__(self, progress: Progress, task: Any, every: int = 25) -> None:
+        self._progress, self._task, self._every, self._count = progress, task, every, 0
+
+    def __call__(self) -> None:
+        self._count += 1
+        if self._count % self._every == 0:
+            self._progress.update(self._task, completed=self._count)

@@ -1,0 +1,85 @@
+"""What a trade costs, as arrays: commission in basis points, per share, with a minimum fee, and slippage."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Costs of filling orders.
+
+    A buy of d shares at the quoted price p fills at P = p (1 + slippage), a sell at P = p (1 - slippage). Each order pays
+
+        fee = max( min_fee, |d| ( P bps / 10^4 + per_share ) ).
+
+    Parameters
+    ----------
+    bps : float, default 0
+        Commission in basis points of the traded value.
+    per_share : float, default 0
+        Commission per share, in money.
+    min_fee : float, default 0
+        Least commission of one order, in money.
+    slippage_bps : float, default 0
+        How much worse than the quoted price an order fills, in basis points.
+    """
+
+    bps: float = 0.0
+    per_share: float = 0.0
+    min_fee: float = 0.0
+    slippage_bps: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what would make trading profitable or impossible."""
+        for name in ("bps", "per_share", "min_fee", "slippage_bps"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0.0):
+                raise ParameterError(f"cost {name}={value!r} must be a finite number >= 0")
+        if self.bps + self.slippage_bps >= 5000.0:
+            raise ParameterError(
+                f"costs of {self.bps + self.slippage_bps:g} basis points a side leave nothing to invest; 5 is typical"
+            )
+
+    @property
+    def free(self) -> bool:
+        """Whether trading costs nothing."""
+        return not (self.bps or self.per_share or self.min_fee or self.slippage_bps)
+
+    def fill_prices(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
+        """Prices at which orders of these sizes fill."""
+        if not self.slippage_bps:
+            return prices
+        return np.asarray(prices * (1.0 + np.sign(deltas) * (self.slippage_bps * 1e-4)))
+
+    def fees(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
+        """Commission of each order; 0 where nothing is traded. Prices are the quoted ones."""
+        size = np.abs(deltas)
+        fee = size * (self.fill_prices(deltas, prices) * (self.bps * 1e-4) + self.per_share)
+        return np.where(size > 0.0, np.maximum(fee, self.min_fee), 0.0) if self.min_fee else np.asarray(fee)
+
+    def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
+        """Change of cash when all orders fill: minus what is bought, plus what is sold, minus fees."""
+        flow = -float(deltas @ self.fill_prices(deltas, prices))
+        return flow if self.free else flow - float(self.fees(deltas, prices).sum())
+
+    def side_rates(self, prices: FloatArray) -> tuple[FloatArray | float, FloatArray | float]:
+        """Cost of a buy and of a sell per unit of quoted value, minimum fee aside.
+
+        Buying value v takes (1 + b) v of cash, selling value v yields (1 - s) v, with
+        b = (1 + slip)(1 + bps) - 1 + per_share / p and s = 1 - (1 - slip)(1 - bps) + per_share / p.
+        """
+        slip, rate = self.slippage_bps * 1e-4, self.bps * 1e-4
+        buy, sell = (1.0 + slip) * (1.0 + rate) - 1.0, 1.0 - (1.0 - slip) * (1.0 - rate)
+        if not self.per_share:
+            return buy, sell
+        share = self.per_share / prices
+        return buy + share, sell + share

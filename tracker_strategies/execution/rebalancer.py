@@ -1,0 +1,251 @@
+r"""From a weight vector to share counts that the account can pay for.
+
+The account is worth V = cash + sum_i q_i p_i. The wish is to hold the value w_i V of each name, but trading costs money, so that
+the wish as a whole may not be affordable. One common factor s <= 1 is then applied to *all* target values, which keeps their
+ratios:
+
+    s* = max { s <= 1 :  V (s sum w) + cost(s) <= V },     cost(s) = sum_i b_i [s w_i V - h_i]_+ + c_i [h_i - s w_i V]_+
+
+with h_i = q_i p_i and the costs b, c per unit of value bought and sold. The left side is convex, increasing and piecewise linear
+in s, so that Newton's method from s = 1 descends to s* in a few steps and stops there exactly. A minimum fee breaks convexity;
+then s is found by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.errors import AccountError, InputError, ParameterError
+from tracker_strategies.execution.costs import CostModel
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+#: Share of the account kept aside against rounding: thousands of fills, each off by one unit in the last place, stay below it.
+DUST = 1e-11
+#: Targets that miss a whole lot by less than this (in lots) count as that lot: they are held already, up to rounding.
+LOT_SLACK = 1e-6
+_NEWTON_STEPS = 60
+_BISECTIONS = 50
+
+
+@dataclass(frozen=True)
+class Rebalancer:
+    """Turns target weights into orders for all names at once.
+
+    Contract: the plan never costs more than the account has (cash stays >= 0), never sells more than is held, keeps the ratios of
+    the weights when it must scale down, does not depend on the order of the names, and takes a bounded number of vector
+    operations.
+
+    Parameters
+    ----------
+    costs : CostModel
+        What each order will pay; the budget pays for it.
+    lot : float, default 0
+        Smallest tradable number of shares; 0 means fractions of any size. *Targets* are rounded down to it, not trades.
+    band : float, default 0
+        No-trade band: a name whose weight is off by less than this is left alone (unless its target is 0: it is sold then).
+    max_turnover : float, optional
+        Most that one rebalance may buy and sell together, as a share of the account; all trades shrink by one factor beyond it.
+    """
+
+    costs: CostModel = field(default_factory=CostModel)
+    lot: float = 0.0
+    band: float = 0.0
+    max_turnover: float | None = None
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        if not (np.isfinite(self.lot) and self.lot >= 0.0):
+            raise ParameterError(f"lot={self.lot!r} must be 0 (fractional shares) or a positive number of shares")
+        if not 0.0 <= self.band < 1.0:
+            raise ParameterError(f"band={self.band!r} must be a weight in [0, 1); 0.001 is a tenth of a percent")
+        if self.max_turnover is not None and not self.max_turnover > 0.0:
+            raise ParameterError(f"max_turnover={self.max_turnover!r} must be positive, or None for no limit")
+
+    def plan(
+        self,
+        weights: FloatArray,
+        sizes: FloatArray,
+        prices: FloatArray,
+        cash: float,
+        *,
+        tradable: BoolArray | None = None,
+        pending: FloatArray | None = None,
+    ) -> FloatArray:
+        """Shares to buy (+) and sell (-) of each name.
+
+        Parameters
+        ----------
+        weights : (N,) float
+            Targets >= 0 with sum <= 1; the rest stays in cash.
+        sizes : (N,) float
+            Shares held, >= 0.
+        prices : (N,) float
+            Prices expected at the fill; names that are not tradable are valued at theirs and may have NaN when none are held.
+        cash : float
+        tradable : (N,) bool, optional
+            Names that can be traded now; the others are held as they are, whatever their weight.
+        pending : (N,) float, optional
+            Shares in orders still open. They count as done, and their cash as spent.
+        """
+        self._check(weights, sizes, prices, tradable)
+        if tradable is not None:
+            prices = np.where(tradable | (sizes > 0.0), prices, 1.0)
+        if pending is not None and pending.any():
+            cash += self.costs.cash_flow(pending, prices)
+            sizes = sizes + pending
+        held = sizes * prices
+        value = cash + float(held.sum())
+        if not value > 0.0:
+            raise AccountError(f"the account is worth {value:g} (cash {cash:g}); there is nothing to rebalance")
+        goal = weights * value
+        free = self._free(goal, held, value, tradable)
+        deltas = self._affordable(goal, sizes, held, prices, cash, value, free)
+        if self.max_turnover is not None:
+            deltas = self._capped(deltas, sizes, prices, cash, value, free)
+        return deltas
+
+    def fit(self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float) -> FloatArray:
+        """The same orders at other prices: sells as they are (never more than held), buys by one common factor if cash no longer
+        suffices.
+
+        This is what happens to orders sized at yesterday's close when the market opens elsewhere.
+        """
+        sells = np.minimum(deltas, 0.0)
+        np.maximum(sells, -sizes, out=sells)
+        buys = np.maximum(deltas, 0.0)
+        reserve = 0.1 * DUST * (abs(cash) + float((buys - sells) @ prices))
+        if cash + self.costs.cash_flow(sells + buys, prices) >= reserve:
+            return np.asarray(sells + buys)
+
+        def scaled(s: float) -> FloatArray:
+            some = buys * s
+            return np.asarray(sells + (np.floor(some / self.lot + LOT_SLACK) * self.lot if self.lot else some))
+
+        if self.costs.min_fee or self.lot:
+            return self._bisect(scaled, prices, cash, reserve)
+        budget = cash + self.costs.cash_flow(sells, prices)
+        need = -self.costs.cash_flow(buys, prices)
+        return scaled(min(1.0, max(0.0, (budget - reserve) / need))) if need > 0.0 else scaled(0.0)
+
+    # -- pieces
+    # --------------------------------------------------------------------------------------------------------------------
+
+    def _check(self, weights: FloatArray, sizes: FloatArray, prices: FloatArray, tradable: BoolArray | None) -> None:
+        if not weights.shape == sizes.shape == prices.shape:
+            raise InputError(
+                f"weights, sizes and prices have shapes {weights.shape}, {sizes.shape}, {prices.shape}: one entry per name"
+            )
+        total = float(weights.sum())
+        if not (np.isfinite(total) and weights.min(initial=0.0) >= 0.0 and total <= 1.0 + 1e-9):
+            bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+            what = f"weight {weights[bad[0]]!r} at position {bad[0]}" if bad.size else f"weights that sum to {total:.12g}"
+            raise InputError(f"{what}: targets must be finite, >= 0 and sum to at most 1")
+        if sizes.min(initial=0.0) < 0.0:
+            raise AccountError(
+                f"position {int(sizes.argmin())} is short by {-sizes.min():g} shares; this rebalancer is long only"
+            )
+        needed = prices if tradable is None else prices[tradable | (sizes > 0.0)]
+        if not (np.isfinite(needed.sum()) and needed.min(initial=1.0) > 0.0):
+            raise InputError("a name to be traded or valued has no positive finite price; read prices through the gate")
+
+    def _free(self, goal: FloatArray, held: FloatArray, value: float, tradable: BoolArray | None) -> BoolArray | None:
+        """Names that may be traded now: open for trading, and outside the band."""
+        if not self.band:
+            return tradable
+        moved: BoolArray = (np.abs(goal - held) >= self.band * value) | ((goal == 0.0) & (held > 0.0))
+        return moved if tradable is None else np.logical_and(moved, tradable)
+
+    def _affordable(
+        self,
+        goal: FloatArray,
+        sizes: FloatArray,
+        held: FloatArray,
+        prices: FloatArray,
+        cash: float,
+        value: float,
+        free: BoolArray | None,
+    ) -> FloatArray:
+        def deltas(s: float) -> FloatArray:
+            target = s * goal / prices
+            if self.lot:
+                target = np.floor(target / self.lot + LOT_SLACK) * self.lot
+            change = target - sizes
+            # A change below rounding is no trade, and selling for less than the fee would only burn cash.
+            worth = np.abs(change) * prices
+            change[worth <= DUST * value] = 0.0
+            if self.costs.min_fee:
+                change[(change < 0.0) & (worth <= self.costs.fees(change, prices))] = 0.0
+            if free is not None:
+                change[~free] = 0.0
+            return np.asarray(change)
+
+        if self.costs.min_fee:
+            return self._bisect(deltas, prices, cash, DUST * value)
+        s = self._newton(goal, held, prices, cash, value, free)
+        plan = deltas(s)
+        # Lots that were rounded up by the slack can overshoot by a hair; one lot of slack on s brings them back.
+        return plan if cash + self.costs.cash_flow(plan, prices) >= 0.0 else self._bisect(deltas, prices, cash, 0.0)
+
+    def _newton(
+        self, goal: FloatArray, held: FloatArray, prices: FloatArray, cash: float, value: float, free: BoolArray | None
+    ) -> float:
+        """s* of the module's docstring, for the free names; the others keep their value."""
+        if free is not None:
+            goal, held, prices = goal[free], held[free], prices[free]
+        budget = cash + float(held.sum()) - DUST * value
+        buy, sell = self.costs.side_rates(prices)
+        total = float(goal.sum())
+        s = 1.0
+        for _ in range(_NEWTON_STEPS):
+            if self.costs.free:
+                spent, slope = s * total, total
+            else:
+                gap = s * goal - held
+                up = gap > 0.0
+                rate = np.where(up, buy, -np.asarray(sell))
+                spent, slope = s * total + float((rate * gap).sum()), total + float((rate * goal).sum())
+            if spent <= budget or slope <= 0.0:
+                break
+            step = (spent - budget) / slope
+            s = max(0.0, s - step)
+            if step <= 1e-15:
+                break
+        return s
+
+    def _bisect(self, plan_at: Callable[[float], FloatArray], prices: FloatArray, cash: float, reserve: float) -> FloatArray:
+        """The plan at the largest s in [0, 1] found affordable; at s = 0 it only sells."""
+        plan = plan_at(1.0)
+        if cash + self.costs.cash_flow(plan, prices) >= reserve:
+            return plan
+        low, high, best = 0.0, 1.0, plan_at(0.0)
+        if cash + self.costs.cash_flow(best, prices) < 0.0:  # even selling costs more than it brings
+            return np.zeros_like(prices)
+        for _ in range(_BISECTIONS):
+            mid = 0.5 * (low + high)
+            plan = plan_at(mid)
+            if cash + self.costs.cash_flow(plan, prices) >= reserve:
+                low, best = mid, plan
+            else:
+                high = mid
+        return best
+
+    def _capped(
+        self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float, value: float, free: BoolArray | None
+    ) -> FloatArray:
+        """All trades shrunk by one factor so that they turn over at most ``max_turnover`` of the account."""
+        assert self.max_turnover is not None
+        traded = float((np.abs(deltas) * prices).sum())
+        limit = self.max_turnover * value
+        if traded <= limit:
+            return deltas
+        part = deltas * (limit / traded)
+        if self.lot:
+            # Towards zero, so that the limit holds; a sell rounded so keeps more shares, hence buys may have to shrink with it.
+            part = np.trunc(part / self.lot + np.sign(part) * LOT_SLACK) * self.lot
+        return self.fit(part, sizes, prices, cash)

@@ -1,0 +1,1 @@
+"""Studies around single runs: checks against look-ahead, replays, sweeps."""

@@ -1,0 +1,205 @@
+"""TrackerStrategy: the one backtrader Strategy under all trackers. It reads bars, lets an algorithm learn, and rebalances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import backtrader as bt
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.algorithms import OnlineAlgorithm
+from tracker_strategies.errors import ParameterError, UniverseError
+from tracker_strategies.execution.commission import costs_of
+from tracker_strategies.execution.desk import OrderDesk
+from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.execution.rebalancer import Rebalancer
+from tracker_strategies.execution.schedule import Schedule
+from tracker_strategies.strategies.gate import Bar, gate_for
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+class TrackerStrategy(bt.Strategy):
+    """Holds the weights of an online algorithm, bar by bar. Subclasses say which: see :meth:`make_algorithm`.
+
+    At the close of bar t it knows x_t, the returns of the assets since bar t-1, and y_t, that of the index. The algorithm turns
+    them into w_{t+1}, the weights for the time after t, and the orders to get there fill as ``fill`` says. On the first bar the
+    start weights are bought.
+
+    The feeds may be those of a :class:`datafeeds.SingleIndexData` (fast) or any backtrader feeds. A name on holiday or halted
+    keeps its weight and is not traded; one that lists later enters at weight 0 after ``listing_warmup`` bars; one without a bar
+    for ``delist_after`` bars is booked out at its last price and its cash reinvested.
+
+    Params:
+      - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
+      - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
+      - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
+      - ``lot`` (0): smallest number of shares; 0 for fractional shares
+      - ``band`` (0): leave names alone whose weight is off by less than this
+      - ``max_turnover`` (None): most that one rebalance may buy and sell, as a share of the account
+      - ``listing_warmup`` (20): bars before a newly listed name may be held
+      - ``delist_after`` (10): bars without a price after which a name counts as delisted
+    """
+
+    params: Any = (
+        ("target", None),
+        ("fill", "next_open"),
+        ("rebalance", 1),
+        ("lot", 0.0),
+        ("band", 0.0),
+        ("max_turnover", None),
+        ("listing_warmup", 20),
+        ("delist_after", 10),
+    )
+
+    #: The name under which the command line knows the strategy; empty for abstract ones.
+    alias_name = ""
+
+    def __init__(self) -> None:
+        self.fill = FillMode.parse(self.p.fill)
+        self.schedule = Schedule(self.p.rebalance)
+        for name in ("listing_warmup", "delist_after"):
+            if getattr(self.p, name) < 0:
+                raise ParameterError(f"{name}={getattr(self.p, name)!r} must be a number of bars >= 0")
+        self.targets = find_targets(self.datas, self.p.target)
+        self.assets = [d for d in self.datas if not any(d is t for t in self.targets)]
+        if not self.assets:
+            raise UniverseError(
+                f"only the target {self.targets[0]._name!r} was added; add the assets to invest in as feeds of their own"
+            )
+        self.symbols = tuple(d._name for d in self.assets)
+        self.algorithm = self.make_algorithm(len(self.assets))
+        #: (N,) target weights for the time after the current bar.
+        self.weights: FloatArray = np.zeros(len(self.assets))
+        #: The latest bar read through the gate.
+        self.bar: Bar | None = None
+        self._listed_for: NDArray[np.int64] | None = None
+        self._active: BoolArray | None = None
+        self._decided: FloatArray | None = None
+        self._choose_fill_mode()
+
+    def make_algorithm(self, n_assets: int) -> OnlineAlgorithm:
+        """The algorithm that chooses the weights. Called once, before the first bar."""
+        raise NotImplementedError(f"{type(self).__name__} must say which algorithm it runs: override make_algorithm(n_assets)")
+
+    def _choose_fill_mode(self) -> None:
+        """Tell cerebro and the broker: the modes at the open need the ``next_open`` hook, ``close`` needs cheat-on-close."""
+        at_close = self.fill is FillMode.CLOSE
+        others = [s for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
+        if any((s.fill is FillMode.CLOSE) != at_close for s in others):
+            raise ParameterError(
+                "one cerebro cannot mix fill='close' with fills at the open: its broker knows only one of them at a time"
+            )
+        self.cerebro.p.cheat_on_open = not at_close
+        self.broker.set_coo(not at_close)
+        self.broker.set_coc(at_close)
+
+    def start(self) -> None:
+        """Everything that depends on the broker and on started feeds."""
+        self.gate = gate_for(self.assets, self.targets)
+        self.desk = OrderDesk(self, self.assets, at_close=self.fill is FillMode.CLOSE)
+        self.rebalancer = Rebalancer(costs_of(self.broker), float(self.p.lot), float(self.p.band), self.p.max_turnover)
+
+    # -- the bar
+    # -------------------------------------------------------------------------------------------------------------------
+
+    def prenext(self) -> None:
+        """Feeds that list later must not hold up the others; the gate knows which have begun."""
+        self.next()
+
+    def next(self) -> None:
+        """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
+        bar = self.gate.read()
+        before, self.bar = self.bar, bar
+        changed = self._follow_universe(bar)
+        if before is None:
+            self.weights = self.algorithm.restrict(self._active) if self._active is not None else self.algorithm.weights
+        else:
+            self.weights = self._learn(before, bar)
+        self._decided = None
+        if self.schedule.due(bar.date) or changed:
+            self._decide(bar)
+
+    def prenext_open(self) -> None:
+        """As :meth:`prenext`."""
+        self.next_open()
+
+    def next_open(self) -> None:
+        """Open of bar t+1: send what was decided at the close of bar t, as far as the names trade and the cash reaches."""
+        if self._decided is None:
+            return
+        decided, self._decided = self._decided, None
+        bar = self.gate.read()
+        sizes, cash, current = self.desk.sizes(), self.desk.cash(), bar.current
+        if self.fill is FillMode.OPEN:
+            deltas = self.rebalancer.plan(decided, sizes, bar.open, cash, tradable=current, pending=self.desk.pending())
+        else:
+            if current is not None:
+                decided = np.where(current, decided, 0.0)
+            deltas = self.rebalancer.fit(decided, sizes, np.where(np.isfinite(bar.open), bar.open, 1.0), cash)
+        self.desk.submit(deltas)
+
+    def _decide(self, bar: Bar) -> None:
+        if self.fill is FillMode.OPEN:
+            self._decided = self.weights
+            return
+        deltas = self.rebalancer.plan(
+            self.weights, self.desk.sizes(), bar.close, self.desk.cash(), tradable=bar.current, pending=self.desk.pending()
+        )
+        if self.fill is FillMode.CLOSE:
+            self.desk.submit(deltas)
+        else:
+            self._decided = deltas
+
+    def _learn(self, before: Bar, bar: Bar) -> FloatArray:
+        y = bar.target / before.target - 1.0
+        y_t = float(y[0]) if len(y) == 1 else y
+        if bar.age is None and before.age is None and self._active is None:
+            return self.algorithm.update(bar.close / before.close - 1.0, y_t)
+        # A return is seen when the name traded on both bars; the jump after a halt spans several and is not comparable with y.
+        seen = np.ones(len(self.assets), dtype=bool)
+        for one in (before, bar):
+            if one.age is not None:
+                seen &= one.age == 0
+        x = np.where(seen, bar.close / before.close - 1.0, 0.0)
+        return self.algorithm.update(x, y_t, active=self._active, observed=seen)
+
+    def _follow_universe(self, bar: Bar) -> bool:
+        """Update the mask of names that may be held, settle the delisted ones; True when the mask changed."""
+        if bar.age is None and self._active is None:
+            return False
+        age = np.zeros(len(self.assets), dtype=np.int64) if bar.age is None else bar.age
+        if self._listed_for is None:  # what trades on the first bar needs no warm-up
+            self._listed_for = np.where(age >= 0, self.p.listing_warmup, 0)
+        self._listed_for += age == 0
+        dead = age > self.p.delist_after
+        self._listed_for[dead] = 0
+        active = (self._listed_for > self.p.listing_warmup) & ~dead
+        if not active.any():
+            raise UniverseError(
+                f"no asset can be held on {bar.date.astype('datetime64[D]')}: all are unlisted, in warm-up or delisted"
+            )
+        for i in np.flatnonzero(dead & (self.desk.sizes() > 0.0)):
+            self.desk.settle(int(i), float(bar.close[i]))
+        changed = self._active is not None and bool((active != self._active).any())
+        self._active = active
+        return changed
+
+
+def find_targets(datas: list[Any], wanted: str | tuple[str, ...] | None) -> list[Any]:
+    """The feeds to track: those named, else those that a panel marks as targets, else the one called INDEX."""
+    names = [d._name for d in datas]
+    if wanted is None:
+        marked = [d for d in datas if getattr(d, "is_target", False)]
+        if marked:
+            return marked
+        wanted = "INDEX"
+    asked = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    missing = [name for name in asked if name not in names]
+    if missing:
+        raise UniverseError(
+            f"no feed named {missing[0]!r} to track among {', '.join(names[:5])}, ... ({len(names)} feeds); pass target=NAME"
+        )
+    return [datas[names.index(name)] for name in asked]

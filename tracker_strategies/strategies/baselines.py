@@ -1,0 +1,69 @@
+"""Portfolios that do not learn. Every result is shown beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tracker_strategies.algorithms import ConstantWeights, OnlineAlgorithm
+from tracker_strategies.errors import ParameterError, UniverseError
+from tracker_strategies.strategies.base import TrackerStrategy
+
+
+class EqualWeight(TrackerStrategy):
+    """Every name the same share of the account, restored at each rebalance."""
+
+    alias_name = "equal-weight"
+
+    def make_algorithm(self, n_assets: int) -> OnlineAlgorithm:
+        """Uniform, for ever."""
+        return ConstantWeights(n_assets)
+
+
+class BuyAndHold(EqualWeight):
+    """Equal shares bought on the first bar and then left alone; trades again only when a name lists or is delisted."""
+
+    alias_name = "buy-and-hold"
+    params = (("rebalance", "once"),)
+
+
+class ConstantWeight(TrackerStrategy):
+    """Weights given by the user, restored at each rebalance.
+
+    Params (beside those of :class:`TrackerStrategy`):
+      - ``weights`` (None): mapping of symbol to weight, or a sequence in the order of the feeds; scaled to sum 1. From the
+        command line: ``--param weights=AAPL:0.5,MSFT:0.5``. None means equal weights
+    """
+
+    alias_name = "constant-weight"
+    params = (("weights", None),)
+
+    def make_algorithm(self, n_assets: int) -> OnlineAlgorithm:
+        """The given weights, scaled to sum 1."""
+        return ConstantWeights(n_assets, start=given_weights(self.p.weights, self.symbols))
+
+
+def given_weights(given: Any, symbols: tuple[str, ...]) -> Any:
+    """A weight vector in the order of the symbols, from a mapping, a sequence or ``SYMBOL:WEIGHT,...``."""
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str):
+            given = {k.strip(): float(v) for k, v in (part.split(":") for part in given.split(","))}
+        if isinstance(given, Mapping):
+            unknown = [name for name in given if name not in symbols]
+            if unknown:
+                raise UniverseError(f"weights name {unknown[0]!r}, which is not among the {len(symbols)} assets")
+            given = [given.get(name, 0.0) for name in symbols]
+        w = np.asarray(given, dtype=np.float64)
+    except (ValueError, TypeError) as problem:
+        if isinstance(problem, UniverseError):
+            raise
+        raise ParameterError(
+            f"weights={given!r} cannot be read; write AAPL:0.5,MSFT:0.5 or pass a mapping of symbol to weight"
+        ) from None
+    if w.shape != (len(symbols),) or not np.isfinite(w).all() or (w < 0.0).any() or not w.sum() > 0.0:
+        raise ParameterError(f"weights must be {len(symbols)} finite numbers >= 0 with a positive sum, got {given!r}")
+    return w / w.sum()
