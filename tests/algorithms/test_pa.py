@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker_strategies.algorithms import PA, CappedSimplex, RealSpace, Simplex
+from tracker_strategies.algorithms import PA, CappedSimplex, L1Ball, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
 
 seeds = st.integers(0, 2**32 - 1)
@@ -81,6 +81,13 @@ def test_a_round_without_returns_teaches_nothing(variant: str, x: list[float]) -
     learner.update(x, 0.05)
     np.testing.assert_array_equal(learner.weights, [0.3, 0.7])
     assert learner.diagnostics()["loss"] == pytest.approx(0.05 - 1e-4)
+
+
+@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
+def test_a_round_without_returns_does_not_even_project(variant: str) -> None:
+    learner = PA(2, variant=variant, feasible=L1Ball(0.9), start=[0.6, 0.6])
+    np.testing.assert_array_equal(learner.update([0.0, 0.0], 0.05), [0.6, 0.6])
+    assert np.abs(learner.update([0.01, 0.02], 0.05)).sum() <= 0.9 + 1e-12
 
 
 def objective(variant: str, C: float, eps: float, w: np.ndarray, w_t: np.ndarray, x: np.ndarray, y: float) -> float:

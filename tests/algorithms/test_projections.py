@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -196,6 +198,14 @@ def test_simplex_in_a_diagonal_metric(seed: int, spread: int) -> None:
     assert slope.max() - slope @ w <= 1e-14 * H.max()  # rounding of y - w, seen through H
     by_sorting = thresholds.weighted_simplex_sorted(H * y, 1.0 / H, 1.0) / H
     np.testing.assert_allclose(w, by_sorting, rtol=0, atol=1e-12 * 10.0**-spread)
+
+
+def test_a_diagonal_metric_of_wide_range_keeps_all_digits() -> None:
+    """The heavy entry is far above the threshold; the light ones must not lose the digits that it takes."""
+    y, H = [0.5, 0.4, 0.3], [1.0, 1e-9, 3e-9]
+    theta = (sum(map(Fraction, y)) - 1) / sum(1 / Fraction(h) for h in H)
+    exact = [float(Fraction(v) - theta / Fraction(h)) for v, h in zip(y, H, strict=True)]
+    np.testing.assert_allclose(alg.project_simplex_diag_metric(y, H), exact, rtol=1e-14, atol=0)
 
 
 @settings(max_examples=60, deadline=None)

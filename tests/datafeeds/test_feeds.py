@@ -56,7 +56,7 @@ def test_a_strategy_sees_what_ordinary_feeds_show(mode, ohlc):
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_names_that_pause_list_late_or_leave(mode):
-    """Every bar of the panel reaches the strategy; an absent name shows its last close under its old date, or NaN before its listing."""
+    """Every bar reaches the strategy; an absent name shows its last close under its old date, or NaN before its listing."""
     panel = random_panel(n_bars=24, n_assets=4, seed=9, ohlc=True, gaps=True)
 
     class Look(bt.Strategy):
@@ -141,7 +141,7 @@ def test_feeds_can_be_run_twice_and_resampled():
 def test_feeds_mix_with_a_feed_of_another_calendar():
     panel = random_panel(n_bars=20, n_assets=2, seed=3)
     other = pd.Series(np.arange(1.0, 41.0), index=pd.date_range("2019-12-25", periods=40))
-    frame = pd.DataFrame({k: other for k in ("open", "high", "low", "close")}).assign(volume=0.0)
+    frame = pd.DataFrame(dict.fromkeys(("open", "high", "low", "close"), other)).assign(volume=0.0)
 
     class Both(bt.Strategy):
         def __init__(self):

@@ -114,10 +114,7 @@ def test_periods_per_year_follow_the_dates(freq, periods):
 
 def test_intraday_bars_are_counted():
     df = frame(6)
-    df.index = pd.to_datetime(
-        ["2021-01-04 10:00", "2021-01-04 11:00", "2021-01-04 12:00"]
-        + ["2021-01-05 10:00", "2021-01-05 11:00", "2021-01-05 12:00"]
-    )
+    df.index = pd.to_datetime([f"2021-01-{day:02} {hour}:00" for day in (4, 5) for hour in (10, 11, 12)])
     assert MarketPanel.from_frame(df).periods_per_year == 3 * 252.0
 
 

@@ -9,11 +9,12 @@ from tracker_strategies.errors import AccountError, InputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.rebalancer import Rebalancer
 
+NO, NONE = st.just(0.0), st.none()
 MANY = settings(max_examples=800, deadline=None)
 
 
 @st.composite
-def accounts(draw, lots=st.just(0.0), min_fees=st.just(0.0), bands=st.just(0.0), caps=st.none()):
+def accounts(draw, lots=NO, min_fees=NO, bands=NO, caps=NONE):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(1, 12))
     prices = np.exp(rng.uniform(-2.0, 7.0, n))
@@ -82,7 +83,7 @@ def test_the_order_of_the_names_does_not_matter(account, random):
     shuffled = rebalancer.plan(weights[order], sizes[order], prices[order], cash)
     value = cash + sizes @ prices
     if rebalancer.lot or rebalancer.costs.min_fee:
-        # Rounding to a lot and skipping a trade below its fee are jumps: a last-bit difference of a sum may move a plan across one, by one lot.
+        # Rounding to a lot and skipping a trade below its fee are jumps: the last bit of a sum may move a plan across one.
         gap = abs((straight[order] - shuffled) @ prices)
         assert gap <= 1e-9 * value or gap <= 2 * rebalancer.lot * prices.max() + 2 * rebalancer.costs.min_fee
     else:

@@ -30,7 +30,7 @@ def test_nor_in_the_other_modes_of_cerebro(mode):
 
 
 class LeakyMomentum(bt.Strategy):
-    """The recipe of many tutorials: prenext calls next, and next reads every price. A feed that has not begun shows its last price of all."""
+    """The recipe of many tutorials: prenext calls next, and next reads every price, also of feeds that have not begun."""
 
     def __init__(self):
         self.assets = self.datas[1:]

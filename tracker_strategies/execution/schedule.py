@@ -8,8 +8,8 @@ import numpy as np
 
 from tracker_strategies.errors import ParameterError
 
-#: Calendar schedules: numpy's unit, how many of them make a period, and the offset of its start (1970-01-01 was a Thursday, weeks begin on
-#: Mondays).
+#: Calendar schedules: numpy's unit, how many of them make a period, and the offset of its start. 1970-01-01 was a Thursday, weeks
+#: begin on Mondays.
 _PERIODS = {"weekly": ("D", 7, 3), "monthly": ("M", 1, 0), "quarterly": ("M", 3, 0), "yearly": ("Y", 1, 0)}
 
 

@@ -27,7 +27,7 @@ def check_no_lookahead(
     seed: int = 0,
     **options: Any,
 ) -> None:
-    """Run a strategy through the whole engine on a panel, and on the same panel with another future; compare bit by bit up to the cut.
+    """Run a strategy through the whole engine on a panel and on the same panel with another future; compare the past bit by bit.
 
     Parameters
     ----------

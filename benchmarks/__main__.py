@@ -1,0 +1,61 @@
+"""``python -m benchmarks [NAME ...] [--json]``: run benchmarks and print their ratios. Exit code 1 when a claim was not kept."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pkgutil
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+import benchmarks
+from benchmarks.measure import Report, machine
+
+HELPERS = ("measure", "markets")
+
+
+def names() -> list[str]:
+    return sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in HELPERS and not m.name.startswith("_"))
+
+
+def show(report: Report, console: Console) -> None:
+    if report.rows:
+        columns = list(dict.fromkeys(key for row in report.rows for key in row))
+        table = Table(*columns, title=report.name)
+        for row in report.rows:
+            table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in (row.get(c, "") for c in columns)))
+        console.print(table)
+    for claim in report.claims:
+        mark = "[green]kept[/]" if claim["kept"] else "[bold red]NOT KEPT[/]"
+        console.print(f"{mark}  {claim['claim']}: {claim['reached']:.4g} (wanted {claim['wanted']})")
+    for note in report.notes:
+        console.print(note, style="dim")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(names())}; all by default")
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in names()]
+    if unknown:
+        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(names())}")
+    console = Console(stderr=arguments.json)
+    reports = []
+    for name in arguments.names or names():
+        report = importlib.import_module(f"benchmarks.{name}").run()
+        reports.append(report)
+        show(report, console)
+    about = machine()
+    if arguments.json:
+        print(json.dumps({"machine": about, "reports": [vars(r) for r in reports]}, indent=2))
+    else:
+        console.print(", ".join(f"{k} {v}" for k, v in about.items()), style="dim")
+    return 0 if all(c["kept"] for r in reports for c in r.claims) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
