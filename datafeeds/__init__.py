@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from datafeeds.feeds import PanelClock, PanelFeed
     from datafeeds.panel import MarketPanel
     from datafeeds.readers import load_sample, open_source, read_panel
-    from datafeeds.synthetic import MarketEvent, SyntheticMarket, simulate_market, synthetic_market
+    from datafeeds.synthetic import SyntheticMarket, simulate_market, synthetic_market
+    from datafeeds.synthetic_events import MarketEvent
 
 _HOMES = {
     "IndexData": "adapters",
-    "MarketEvent": "synthetic",
+    "MarketEvent": "synthetic_events",
     "MarketPanel": "panel",
     "PanelClock": "feeds",
     "PanelFeed": "feeds",

@@ -10,7 +10,7 @@ import backtrader as bt
 import pandas as pd
 
 from datafeeds.errors import UniverseError
-from datafeeds.feeds import PanelClock, PanelFeed
+from datafeeds.feeds import PanelAssets, PanelClock, PanelFeed
 from datafeeds.panel import MarketPanel
 from datafeeds.readers import open_source
 
@@ -39,18 +39,28 @@ class IndexData:
 
     def feeds(self) -> list[PanelFeed]:
         """New feeds with a clock of their own: targets first (so that ``data0`` is the index), then the assets in order."""
-        clock = PanelClock(self.panel)
-        return [PanelFeed(clock=clock, symbol=name) for name in (*self.panel.targets, *self.panel.symbols)]
+        first, *others = self._target_feeds()
+        first.clock.assets = None
+        return [first, *others, *map(first.sibling, self.panel.symbols)]
 
-    def add_to(self, cerebro: bt.Cerebro, *, plot_assets: bool | None = None) -> list[PanelFeed]:
-        """Add every feed to a cerebro under its symbol and return them.
+    def _target_feeds(self) -> list[PanelFeed]:
+        first = PanelFeed(clock=PanelClock(self.panel), symbol=self.panel.targets[0])
+        first.clock.assets = PanelAssets(first)
+        return [first, *map(first.sibling, self.panel.targets[1:])]
+
+    def add_to(self, cerebro: bt.Cerebro, *, lazy: bool = False, plot_assets: bool | None = None) -> list[PanelFeed]:
+        """Add the feeds to a cerebro under their symbols and return those that were added.
 
         Parameters
         ----------
+        lazy : bool, default False
+            Add only the targets; trackers find the assets in the panel and make the feed of one when it is first looked at
+            (``strategy.assets[3].close[0]``). With hundreds of assets a run starts faster, and a bar costs backtrader no more
+            than with one feed. Strategies of other origin see the targets only.
         plot_assets : bool, optional
             Whether ``cerebro.plot`` draws the assets too. By default only when there are at most six of them.
         """
-        feeds = self.feeds()
+        feeds = self.feeds() if not lazy else self._target_feeds()
         drawn = self.panel.n_assets <= MAX_PLOTTED if plot_assets is None else plot_assets
         for feed in feeds:
             feed.plotinfo.plot = feed.is_target or drawn

@@ -17,6 +17,8 @@ class _TrackerObserver(bt.Observer):
     """An observer that also draws the bars before every feed has begun."""
 
     plotinfo: Any = {"plot": True, "subplot": True}
+    #: Looks at neither orders nor trades, so that none have to be made for it.
+    blind = True
 
     def prenext(self) -> None:
         """As any other bar."""
@@ -87,7 +89,8 @@ class Turnover(_TrackerObserver):
     def next(self) -> None:
         """One bar."""
         value = self._owner.broker.getvalue()
-        self.lines.turnover[0] = self._owner.desk.fills().traded / (value if math.isnan(self._last) else self._last)
+        fills = self._owner.desk.fills()
+        self.lines.turnover[0] = 0.0 if fills is None else fills.traded / self._last
         self._last = value
 
 

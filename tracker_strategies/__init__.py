@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
     from tracker_strategies.analysis.record import RunRecord
     from tracker_strategies.analysis.tearsheet import tearsheet
-    from tracker_strategies.backtest import backtest, record_of
+    from tracker_strategies.runner import backtest, record_of
     from tracker_strategies.execution.commission import charge
     from tracker_strategies.execution.costs import CostModel
     from tracker_strategies.strategies import BuyAndHold, ConstantWeight, EqualWeight, PATracker, TrackerStrategy
@@ -28,9 +28,9 @@ _HOMES = {
     "RunRecord": "analysis.record",
     "TrackerStrategy": "strategies",
     "TrackingAnalyzer": "analysis.analyzers",
-    "backtest": "backtest",
+    "backtest": "runner",
     "charge": "execution.commission",
-    "record_of": "backtest",
+    "record_of": "runner",
     "tearsheet": "analysis.tearsheet",
 }
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import check_place, write_run
-from tracker_strategies.backtest import backtest, check_params, default_params, strategy_by_name
+from tracker_strategies.runner import backtest, check_params, default_params, strategy_by_name
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
@@ -147,7 +147,9 @@ def run_all(
         for cls, own in zip(classes, params, strict=True):
             task = progress.add_task(cls.alias_name, total=panel.n_bars)
             tick = _Tick(progress, task)
-            records.append(backtest(panel, cls, own, costs=request.costs, cash=request.cash, on_bar=tick))
+            records.append(
+                backtest(panel, cls, own, costs=request.costs, cash=request.cash, on_bar=tick, orders=request.out is not None)
+            )
             progress.update(task, completed=panel.n_bars)
     return records
 

@@ -88,7 +88,7 @@ def test_analyzers_work_for_a_strategy_of_any_origin():
     IndexData(PANEL).add_to(cerebro)
     cerebro.addstrategy(Plain)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
-    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     run = cerebro.run()[0]
     weights = run.analyzers.holdings.weights
     names = run.analyzers.holdings.symbols

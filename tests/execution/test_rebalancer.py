@@ -69,7 +69,7 @@ def test_ratios_of_the_weights_are_kept_and_nothing_is_left_idle(account):
     scale = (held * prices).sum() / (weights.sum() * value) if weights.any() else 0.0
     np.testing.assert_allclose(held * prices, scale * weights * value, atol=1e-9 * value)
     assert (scale - 1.0) * weights.sum() <= 1e-9
-    if weights.any() and scale < 1.0 - 1e-9:  # it scaled down, so it must have had to
+    if (1.0 - scale) * weights.sum() > 1e-9:  # it scaled down, so it must have had to
         assert left <= 1e-9 * value
 
 

@@ -63,7 +63,7 @@ def through_ordinary_feeds(strategy):
             cerebro.adddata(feed, name=feed.p.name)
         cerebro.addstrategy(strategy)
         cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
-        cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+        cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
         return record_of(cerebro.run()[0])
 
     return run

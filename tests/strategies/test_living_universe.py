@@ -5,7 +5,7 @@ import pytest
 
 from datafeeds import MarketPanel
 from tests.markets import random_panel
-from tracker_strategies.backtest import backtest
+from tracker_strategies.runner import backtest
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.costs import CostModel
 

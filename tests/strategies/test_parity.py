@@ -8,7 +8,7 @@ import pytest
 from datafeeds import load_sample
 from tests.markets import ordinary_feeds, random_panel, real_market
 from tracker_strategies.algorithms import PA, ConstantWeights
-from tracker_strategies.backtest import backtest
+from tracker_strategies.runner import backtest
 
 MODES = [
     {"runonce": runonce, "preload": preload, "exactbars": exactbars}
@@ -74,7 +74,7 @@ def test_ordinary_backtrader_feeds_give_the_same_run():
     cerebro.broker.setcash(1e6)
     cerebro.addstrategy(PATracker, **params)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
-    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     theirs = record_of(cerebro.run()[0])
     ours = backtest(panel, "pa", params)
     np.testing.assert_array_equal(theirs.decisions, ours.decisions)

@@ -23,6 +23,11 @@ class FeasibleSet(ABC):
     kind: ClassVar[str]
     portfolio: ClassVar[bool] = False
 
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no point of this set has a negative coordinate."""
+        return self.portfolio
+
     @abstractmethod
     def project(self, y: Array) -> Array:
         """Return the nearest point to the finite float64 vector `y`, as a new array."""
@@ -207,6 +212,11 @@ class Box(FeasibleSet):
         object.__setattr__(self, "hi", _frozen("hi", self.hi))
         if np.any(np.asarray(self.lo) > np.asarray(self.hi)):
             raise ParameterError(f"lo must not exceed hi, got lo={self.lo}, hi={self.hi}")
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no lower bound is negative."""
+        return bool(np.min(self.lo) >= 0.0)
 
     def check(self, n: int) -> None:
         """Raise a ParameterError when a bound has another length."""

@@ -11,13 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.metrics import tracking_metrics
-from tracker_strategies.execution.desk import Desk, Fills, OrderDesk
+from tracker_strategies.execution.desk import Desk, FillColumns, OrderDesk
 from tracker_strategies.strategies.base import find_targets
 
 FloatArray = NDArray[np.float64]
 
 ORDER_COLUMNS = ("date", "symbol", "size", "price", "value", "commission")
-_FILL_FIELDS = ("asset", "when", "size", "price", "fee")
 
 
 def bar_dates(numbers: Any) -> NDArray[np.datetime64]:
@@ -87,21 +86,25 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     ``get_analysis()`` has turnover, cost_bps and n_holdings; the arrays behind them are attributes: ``weights`` (T, N),
     ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and ``orders`` as a DataFrame.
+
+    Params:
+      - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
     """
+
+    params = (("orders", False),)
 
     def start(self) -> None:
         """Find the assets, forget an earlier run."""
         strategy = self.strategy
-        self.assets = list(getattr(strategy, "assets", strategy.datas))
-        self.symbols = tuple(d._name for d in self.assets)
+        self.assets = getattr(strategy, "assets", strategy.datas)
+        self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in self.assets)
         self._desk: Desk = getattr(strategy, "desk", None) or OrderDesk(strategy, self.assets)
-        self._slip = float(getattr(strategy.broker.p, "slip_perc", 0.0))
         self._rows: list[FloatArray] = []
         self._decisions: list[FloatArray] = []
         self._values: list[float] = []
         self._traded: list[float] = []
         self._paid: list[float] = []
-        self._fills: list[Fills] = []
+        self._log: list[FillColumns] = []
 
     def prenext(self) -> None:
         """Bars before every feed has begun count too."""
@@ -114,19 +117,19 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._values.append(value)
         self._rows.append(self._held() / value)
         fills = self._desk.fills()
-        self._traded.append(fills.traded / before)
-        self._paid.append(fills.paid(self._slip))
-        if len(fills.size):
-            self._fills.append(fills)
+        self._traded.append(0.0 if fills is None else fills.traded / before)
+        self._paid.append(0.0 if fills is None else fills.paid)
+        if self.p.orders and fills is not None:
+            self._log.append(fills.columns())
         decided = getattr(self.strategy, "weights", None)
         if decided is not None:
-            self._decisions.append(np.array(decided))
+            self._decisions.append(decided)  # trackers make a new array on every bar, nobody writes to an old one
 
     def _held(self) -> FloatArray:
         """Value of each position. Only held names are priced: one that is not listed yet has no price."""
         sizes, bar = self._desk.sizes(), getattr(self.strategy, "bar", None)
         if bar is not None:
-            return np.where(sizes != 0.0, sizes * bar.close, 0.0)
+            return sizes * bar.close if bar.age is None else np.where(sizes != 0.0, sizes * bar.close, 0.0)
         return np.array([size * data.close[0] if size else 0.0 for size, data in zip(sizes, self.assets, strict=True)])
 
     @property
@@ -151,9 +154,9 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     @property
     def orders(self) -> pd.DataFrame:
-        """One row per fill."""
-        none = Fills(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
-        asset, when, size, price, fee = (np.concatenate([getattr(f, k) for f in (none, *self._fills)]) for k in _FILL_FIELDS)
+        """One row per fill, when they were asked for."""
+        none = FillColumns(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
+        asset, when, size, price, fee = (np.concatenate(column) for column in zip(none, *self._log, strict=True))
         names = np.array(self.symbols, dtype=object)[asset]
         table = (bar_dates(when), names, size, price, np.abs(size) * price, fee)
         return pd.DataFrame(dict(zip(ORDER_COLUMNS, table, strict=True)))

@@ -68,8 +68,25 @@ class CostModel:
 
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
         """Change of cash when all orders fill: minus what is bought, plus what is sold, minus fees."""
-        flow = -float(deltas @ self.fill_prices(deltas, prices))
-        return flow if self.free else flow - float(self.fees(deltas, prices).sum())
+        return self.outcome(deltas, prices)[0]
+
+    def outcome(self, deltas: FloatArray, prices: FloatArray) -> tuple[float, float, float]:
+        """Change of cash, value traded and costs (fees and slippage), all in money, when all orders fill.
+
+        With B = sum d p and A = sum |d| p the fills cost B + slip A, and fees without a minimum are
+        bps (A + slip B) + per_share sum |d|.
+        """
+        size = np.abs(deltas)
+        net, gross = float(deltas.dot(prices)), float(size.dot(prices))
+        if self.free:
+            return -net, gross, 0.0
+        slip = self.slippage_bps * 1e-4
+        traded = gross + slip * net
+        if self.min_fee:
+            fees = float(self.fees(deltas, prices).sum())
+        else:
+            fees = traded * self.bps * 1e-4 + (self.per_share * float(size.sum()) if self.per_share else 0.0)
+        return -net - slip * gross - fees, traded, fees + slip * gross
 
     def side_rates(self, prices: FloatArray) -> tuple[FloatArray | float, FloatArray | float]:
         """Cost of a buy and of a sell per unit of quoted value, minimum fee aside.

@@ -33,6 +33,18 @@ _NEWTON_STEPS = 60
 _BISECTIONS = 50
 
 
+def _least(values: FloatArray) -> float:
+    """Smallest entry, NaN if there is one; what ``values.min()`` gives, without its overhead."""
+    return float(np.minimum.reduce(values))
+
+
+def _weighted(rate: FloatArray | float, values: FloatArray) -> float:
+    """Sum of rate times values, for one rate or one per name."""
+    if isinstance(rate, float):
+        return rate * float(np.add.reduce(values)) if rate else 0.0
+    return float(rate.dot(values))
+
+
 @dataclass(frozen=True)
 class Rebalancer:
     """Turns target weights into orders for all names at once.
@@ -93,14 +105,14 @@ class Rebalancer:
         pending : (N,) float, optional
             Shares in orders still open. They count as done, and their cash as spent.
         """
-        self._check(weights, sizes, prices, tradable)
         if tradable is not None:
             prices = np.where(tradable | (sizes > 0.0), prices, 1.0)
+        self._check(weights, sizes, prices)
         if pending is not None and pending.any():
             cash += self.costs.cash_flow(pending, prices)
             sizes = sizes + pending
         held = sizes * prices
-        value = cash + float(held.sum())
+        value = cash + float(np.add.reduce(held))
         if not value > 0.0:
             raise AccountError(f"the account is worth {value:g} (cash {cash:g}); there is nothing to rebalance")
         goal = weights * value
@@ -116,10 +128,13 @@ class Rebalancer:
 
         This is what happens to orders sized at yesterday's close when the market opens elsewhere.
         """
-        sells = np.minimum(deltas, 0.0)
+        flow, traded, _ = self.costs.outcome(deltas, prices)
+        reserve = 0.1 * DUST * (abs(cash) + traded)
+        held = bool(_least(sizes + deltas) >= 0.0)
+        if held and cash + flow >= reserve:
+            return deltas
+        sells, buys = np.minimum(deltas, 0.0), np.maximum(deltas, 0.0)
         np.maximum(sells, -sizes, out=sells)
-        buys = np.maximum(deltas, 0.0)
-        reserve = 0.1 * DUST * (abs(cash) + float((buys - sells) @ prices))
         if cash + self.costs.cash_flow(sells + buys, prices) >= reserve:
             return np.asarray(sells + buys)
 
@@ -133,25 +148,21 @@ class Rebalancer:
         need = -self.costs.cash_flow(buys, prices)
         return scaled(min(1.0, max(0.0, (budget - reserve) / need))) if need > 0.0 else scaled(0.0)
 
-    # -- pieces
-    # --------------------------------------------------------------------------------------------------------------------
+    # -- pieces ------------------------------------------------------------------------------------------------------------------
 
-    def _check(self, weights: FloatArray, sizes: FloatArray, prices: FloatArray, tradable: BoolArray | None) -> None:
+    def _check(self, weights: FloatArray, sizes: FloatArray, prices: FloatArray) -> None:
         if not weights.shape == sizes.shape == prices.shape:
-            raise InputError(
-                f"weights, sizes and prices have shapes {weights.shape}, {sizes.shape}, {prices.shape}: one entry per name"
-            )
-        total = float(weights.sum())
-        if not (np.isfinite(total) and weights.min(initial=0.0) >= 0.0 and total <= 1.0 + 1e-9):
+            shapes = ", ".join(str(a.shape) for a in (weights, sizes, prices))
+            raise InputError(f"weights, sizes and prices have shapes {shapes}: one entry per name")
+        total = float(np.add.reduce(weights))
+        if not (_least(weights) >= 0.0 and total <= 1.0 + 1e-9):
             bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
             what = f"weight {weights[bad[0]]!r} at position {bad[0]}" if bad.size else f"weights that sum to {total:.12g}"
             raise InputError(f"{what}: targets must be finite, >= 0 and sum to at most 1")
-        if sizes.min(initial=0.0) < 0.0:
-            raise AccountError(
-                f"position {int(sizes.argmin())} is short by {-sizes.min():g} shares; this rebalancer is long only"
-            )
-        needed = prices if tradable is None else prices[tradable | (sizes > 0.0)]
-        if not (np.isfinite(needed.sum()) and needed.min(initial=1.0) > 0.0):
+        if _least(sizes) < 0.0:
+            short = int(sizes.argmin())
+            raise AccountError(f"position {short} is short by {-sizes[short]:g} shares; this rebalancer is long only")
+        if not (_least(prices) > 0.0 and np.maximum.reduce(prices) < np.inf):
             raise InputError("a name to be traded or valued has no positive finite price; read prices through the gate")
 
     def _free(self, goal: FloatArray, held: FloatArray, value: float, tradable: BoolArray | None) -> BoolArray | None:
@@ -178,7 +189,7 @@ class Rebalancer:
             change = target - sizes
             # A change below rounding is no trade, and selling for less than the fee would only burn cash.
             worth = np.abs(change) * prices
-            change[worth <= DUST * value] = 0.0
+            change *= worth > DUST * value
             if self.costs.min_fee:
                 change[(change < 0.0) & (worth <= self.costs.fees(change, prices))] = 0.0
             if free is not None:
@@ -198,21 +209,21 @@ class Rebalancer:
         """s* of the module's docstring, for the free names; the others keep their value."""
         if free is not None:
             goal, held, prices = goal[free], held[free], prices[free]
-        budget = cash + float(held.sum()) - DUST * value
+        total, have = float(np.add.reduce(goal)), float(np.add.reduce(held))
+        budget = cash + have - DUST * value
+        if self.costs.free:
+            return max(0.0, budget / total) if total > max(budget, 0.0) else 1.0
         buy, sell = self.costs.side_rates(prices)
-        total = float(goal.sum())
+        # b [g]_+ + c [-g]_+ = (b + c)/2 |g| + (b - c)/2 g
+        even, odd = 0.5 * (buy + sell), 0.5 * (buy - sell)
         s = 1.0
         for _ in range(_NEWTON_STEPS):
-            if self.costs.free:
-                spent, slope = s * total, total
-            else:
-                gap = s * goal - held
-                up = gap > 0.0
-                rate = np.where(up, buy, -np.asarray(sell))
-                spent, slope = s * total + float((rate * gap).sum()), total + float((rate * goal).sum())
-            if spent <= budget or slope <= 0.0:
+            gap = s * goal - held
+            spent = s * total + _weighted(even, np.abs(gap)) + _weighted(odd, gap)
+            if spent <= budget:
                 break
-            step = (spent - budget) / slope
+            slope = total + _weighted(even, np.sign(gap) * goal) + _weighted(odd, goal)
+            step = (spent - budget) / slope if slope > 0.0 else 0.0
             s = max(0.0, s - step)
             if step <= 1e-15:
                 break

@@ -9,7 +9,7 @@ import numpy as np
 
 from datafeeds import MarketPanel
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.backtest import backtest
+from tracker_strategies.runner import backtest
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.strategies import TrackerStrategy
 
@@ -35,7 +35,7 @@ def check_no_lookahead(
         What to test. A function may build its cerebro in its own way.
     panel : MarketPanel
     params, **options
-        For :func:`tracker_strategies.backtest.backtest`.
+        For :func:`tracker_strategies.runner.backtest`.
     cuts : sequence of float
         Where the future begins, as fractions of the bars.
     seed : int

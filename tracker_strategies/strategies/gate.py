@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from datafeeds.feeds import PanelAssets
+
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
@@ -73,12 +75,20 @@ class PanelGate:
             close = np.where(last >= 0, np.take_along_axis(close, np.maximum(last, 0), axis=0), np.nan)
             opens = np.where(self._age == 0, opens, close)
         self._close, self._open = close, opens
+        self._row = -1
+        self._bar: Bar | None = None
+
+    def now(self) -> float:
+        """Date number of the current bar."""
+        return float(self._clock.when[self._clock.row])
 
     def read(self) -> Bar:
         """The row at which the clock stands."""
         row = self._clock.row
-        age = None if self._age is None else self._age[row]
-        return Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age)
+        if self._bar is None or self._row != row:
+            age = None if self._age is None else self._age[row]
+            self._row, self._bar = row, Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age)
+        return self._bar
 
 
 class LineGate:
@@ -111,6 +121,8 @@ class LineGate:
 
 def gate_for(assets: Sequence[Any], targets: Sequence[Any]) -> PriceGate:
     """The fastest gate that fits: panel rows when all feeds move by one clock, lines otherwise."""
+    if isinstance(assets, PanelAssets):
+        return PanelGate(targets[0].clock, assets.symbols, [d.p.symbol for d in targets])
     clocks = {id(getattr(d, "clock", None)) if getattr(d, "clocked", False) else 0 for d in (*assets, *targets)}
     if len(clocks) == 1 and 0 not in clocks:
         return PanelGate(targets[0].clock, [d.p.symbol for d in assets], [d.p.symbol for d in targets])

@@ -51,6 +51,7 @@ def backtest(
     costs: CostModel | None = None,
     cash: float = 1_000_000.0,
     on_bar: Callable[[], None] | None = None,
+    orders: bool = True,
     **cerebro_options: Any,
 ) -> RunRecord:
     """Run one strategy over a panel through cerebro.
@@ -67,6 +68,8 @@ def backtest(
         Starting cash, > 0.
     on_bar : callable, optional
         Called after each bar, for progress.
+    orders : bool, default True
+        Keep the log of all fills in the record.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """
@@ -78,12 +81,12 @@ def backtest(
         raise ParameterError(f"cash={cash!r} must be positive")
     costs = costs or CostModel()
     cerebro = bt.Cerebro(**{"stdstats": False, **cerebro_options})
-    IndexData(panel).add_to(cerebro)
+    IndexData(panel).add_to(cerebro, lazy=True)
     cerebro.broker.setcash(cash)
     charge(cerebro.broker, costs)
     cerebro.addstrategy(cls, **params)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
-    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=orders)
     if on_bar is not None:
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     (run,) = cerebro.run()

@@ -1,0 +1,149 @@
+r"""The proximal step of the negative log return, exactly.
+
+.. math:: \min_{w \in W}\ -a \ln(1 + x \cdot w) + \frac{1}{2\lambda} \|w - v\|^2 + \text{(terms with an exact step of their own)}
+
+At the optimum :math:`w = P(v + \sigma x)` with :math:`\sigma = \lambda a / s`, :math:`s = 1 + x \cdot w`, and P the projection on
+W or the proximal step of the other terms: one unknown number instead of n. :math:`F(s) = s - 1 - x \cdot P(v + \lambda a x/s)`
+increases with slope at least 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tracker_strategies.algorithms import thresholds
+from tracker_strategies.algorithms.validation import Array
+from tracker_strategies.errors import InputError
+
+MAX_STEPS = 30
+ROUNDING = 4e-16
+ZERO = thresholds.ZERO
+
+
+def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array) -> Array:
+    r"""Return the step on {w >= 0, sum w = total}, for returns x >= -1 that are not all -1.
+
+    On a fixed support A of k assets all is in closed form: with b, c the sums of x, x^2 over A and :math:`c_1 = c - b^2/k`, the
+    gross return is affine, :math:`s = p + c_1 \sigma`, and :math:`\sigma s = la` a quadratic equation. Newton's method on the
+    threshold finds the support for the first :math:`\sigma`; one to three joint steps end where a support reproduces itself.
+
+    Parameters
+    ----------
+    v, x : ndarray, shape (n,)
+    la : float
+        Product of the trade-off and the weight of the term, > 0.
+    total : float
+    guess : ndarray, shape (n,)
+        A point near the solution: its return and its support are the start.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        At the cost of about two projections, 10 microseconds for 500 entries.
+    """
+    s = 1.0 + float(x.dot(guess))
+    sigma = la / s if s > 0.0 else math.inf
+    inside = guess > ZERO
+    k = int(np.count_nonzero(inside))
+    if sigma < 1e6 and k > 0:
+        u = sigma * x
+        u += v
+        chosen = inside.astype(np.float64)
+        theta = (float(chosen.dot(u)) - total) / k
+        u -= theta
+        limit = 2.0 * total + 2.0 * sigma  # beyond it digits are lost; also refuses NaN
+        held = -1
+        for _ in range(MAX_STEPS):  # the support for this sigma
+            inside = u > ZERO
+            k = int(np.count_nonzero(inside))
+            if k == held or k == 0 or not abs(theta) <= limit:
+                break
+            chosen = inside.astype(np.float64)
+            step = (float(chosen.dot(u)) - total) / k
+            u -= step
+            theta += step
+            held = k
+        for _ in range(MAX_STEPS if k == held else 0):  # sigma and the threshold together
+            cx = chosen * x
+            b = float(chosen.dot(x))
+            c1 = float(cx.dot(x)) - b * b / k
+            gap = float(chosen.dot(u)) - total
+            p = 1.0 + float(cx.dot(u)) - b * gap / k - sigma * c1
+            root = p * p + 4.0 * la * c1
+            s = 0.5 * (p + math.sqrt(root)) if root >= 0.0 else 0.0
+            if not s > 0.0:
+                break
+            change = la / s - sigma
+            u += change * x
+            u -= (gap + b * change) / k
+            sigma += change
+            now = u > ZERO
+            if not np.count_nonzero(now ^ inside):
+                return np.maximum(u, ZERO)
+            inside = now
+            k = int(np.count_nonzero(inside))
+            if k == 0:
+                break
+            chosen = inside.astype(np.float64)
+    return log_return_root(lambda z: thresholds.simplex(z, total), v, la, x, guess)
+
+
+def log_return_root(prox: Callable[[Array], Array], v: Array, la: float, x: Array, guess: Array) -> Array:
+    r"""Return the step for any set: the root of F by secant steps in a bracket.
+
+    Parameters
+    ----------
+    prox : callable
+        P, the projection on W or the exact step of the other terms over W.
+    v, x : ndarray, shape (n,)
+    la : float
+        Product of the trade-off and the weight of the term, > 0.
+    guess : ndarray, shape (n,)
+        A point near the solution.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        After three to six calls of `prox` on ordinary returns.
+
+    Raises
+    ------
+    InputError
+        When no point of W has 1 + x.w > 0.
+    """
+    s = 1.0 + float(x.dot(guess))
+    if not (s > 0.0 and la / s < 1e6):
+        s = max(1.0, math.sqrt(la * float(x.dot(x))))
+    low, high = 0.0, math.inf
+    last_s = last_F = math.nan
+    for _ in range(400):
+        w = prox(v + (la / s) * x)
+        F = s - 1.0 - float(x.dot(w))
+        if abs(F) <= ROUNDING * s:
+            return w
+        # The slope is at least 1: the root lies between s - F and s.
+        if F > 0.0:
+            high = s
+            low = max(low, s - F)
+        else:
+            low = s
+            high = min(high, s - F)
+        if high - low <= 2.0 * ROUNDING * high:
+            return w
+        if high <= 1e-12:
+            break
+        slope = (F - last_F) / (s - last_s) if s != last_s else 1.0
+        last_s, last_F = s, F
+        s -= F / (slope if slope > 1.0 else 1.0)  # also when there is no last point: NaN > 1 is false
+        if not low < s < high:
+            s = math.sqrt(low * high) if low > 0.0 and high > 4.0 * low else 0.5 * (low + high)
+            s = max(s, 0.01 * high)
+    else:
+        return w
+    raise InputError(
+        f"no allowed portfolio keeps 1 + x.w > 0 with returns x down to {float(x.min()):g}: its log return does not exist; "
+        "returns are fractions (-0.02 is minus two percent) and not below -1"
+    )

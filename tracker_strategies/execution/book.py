@@ -1,0 +1,136 @@
+"""Positions as arrays, and as backtrader's position objects for whoever asks."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from backtrader.position import Position
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+class Book:
+    """Sizes and cost of positions in N feeds, for a long-only account.
+
+    Attributes
+    ----------
+    datas : sequence of N feeds
+        Perhaps made on demand; then it says itself at which place a feed stands.
+    sizes, cost : (N,) float
+        Shares held, and what they cost in all; a sell takes its share of the cost with it.
+    """
+
+    def __init__(self, datas: Sequence[Any]) -> None:
+        self.datas = datas
+        self.sizes: FloatArray = np.zeros(len(datas))
+        self.cost: FloatArray = np.zeros(len(datas))
+        #: Position of a feed in the book, or None.
+        self.find: Callable[[Any], int | None] = getattr(datas, "place", None) or {data: i for i, data in enumerate(datas)}.get
+
+    def apply(self, deltas: FloatArray, fills: FloatArray) -> None:
+        """Book trades at their fill prices."""
+        bought = np.maximum(deltas, 0.0)
+        most = self.sizes + bought
+        self.sizes = self.sizes + deltas
+        bought *= fills
+        self.cost += bought
+        # What is left of each position after its sale; without a position nothing is left of its cost either.
+        self.cost *= np.divide(self.sizes, most, out=np.zeros_like(most), where=most > 0.0)
+
+    def price(self, place: int) -> float:
+        """Average price of a position; 0 without one."""
+        size = float(self.sizes[place])
+        return float(self.cost[place]) / size if size else 0.0
+
+
+class BookPosition(Position):
+    """A backtrader position whose size and price live in a book."""
+
+    def __init__(self, book: Book, place: int) -> None:
+        self._book, self._place = book, place
+        self.price_orig = self.price
+        self.adjbase = self.updt = self.datetime = None
+        self.upopened, self.upclosed = self.size, 0.0
+
+    @property
+    def size(self) -> float:
+        """Shares held."""
+        return float(self._book.sizes[self._place])
+
+    @size.setter
+    def size(self, value: float) -> None:
+        # backtrader sets the size first and then the price; keep the price until it does.
+        price = self.price
+        self._book.sizes[self._place] = value
+        self._book.cost[self._place] = value * price
+
+    @property
+    def price(self) -> float:
+        """Average price."""
+        return self._book.price(self._place)
+
+    @price.setter
+    def price(self, value: float) -> None:
+        self._book.cost[self._place] = self.size * value
+
+    def __len__(self) -> int:
+        return int(abs(self.size))
+
+
+class Positions(collections.defaultdict[Any, Position]):
+    """A broker's positions by feed: those of the book are windows on it, made on demand; others are backtrader's own."""
+
+    def __init__(self) -> None:
+        super().__init__(Position)
+        self.book: Book | None = None
+
+    def keep_in(self, book: Book) -> None:
+        """Move the positions of the book's feeds into it."""
+        for data in list(dict.keys(self)):
+            place = book.find(data)
+            if place is not None:
+                held = self.pop(data)
+                book.sizes[place], book.cost[place] = held.size, held.size * held.price
+        self.book = book
+
+    def strangers(self) -> Iterator[tuple[Any, Position]]:
+        """Positions outside the book."""
+        return ((data, held) for data, held in super().items() if not isinstance(held, BookPosition))
+
+    def __missing__(self, data: Any) -> Position:
+        place = None if self.book is None else self.book.find(data)
+        held = Position() if place is None or self.book is None else BookPosition(self.book, place)
+        self[data] = held
+        return held
+
+    def __contains__(self, data: object) -> bool:
+        return super().__contains__(data) or (self.book is not None and self.book.find(data) is not None)
+
+    def _complete(self) -> None:
+        """Make the windows on every held name: a loop over positions must see them all."""
+        if self.book is not None:
+            for i in np.flatnonzero(self.book.sizes):
+                self[self.book.datas[int(i)]]
+
+    def items(self) -> Any:
+        """All positions, those of the book included."""
+        self._complete()
+        return super().items()
+
+    def keys(self) -> Any:
+        """All feeds with a position."""
+        self._complete()
+        return super().keys()
+
+    def values(self) -> Any:
+        """All positions."""
+        self._complete()
+        return super().values()
+
+    def __iter__(self) -> Iterator[Any]:
+        self._complete()
+        return super().__iter__()
