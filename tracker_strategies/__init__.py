@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
     from tracker_strategies.analysis.record import RunRecord
     from tracker_strategies.analysis.tearsheet import tearsheet
-    from tracker_strategies.runner import backtest, record_of
     from tracker_strategies.execution.commission import charge
     from tracker_strategies.execution.costs import CostModel
+    from tracker_strategies.runner import backtest, record_of
     from tracker_strategies.strategies import BuyAndHold, ConstantWeight, EqualWeight, PATracker, TrackerStrategy
 
 _HOMES = {

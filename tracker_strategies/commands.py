@@ -16,10 +16,10 @@ from rich.table import Table
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import check_place, write_run
-from tracker_strategies.runner import backtest, check_params, default_params, strategy_by_name
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.runner import backtest, check_params, default_params, strategy_by_name
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 
 #: The baselines that the demo and every tear sheet show beside a strategy.
@@ -193,32 +193,33 @@ def show_strategies() -> None:
 
 
 def metrics_table(records: Sequence[RunRecord], panel: MarketPanel, request: Request) -> Table:
-    """The headline figures, one row per strategy."""
+    """The headline figures, one row per strategy; fits a terminal of 80 columns."""
     costs = f"{request.costs.bps:g} bp costs" if not request.costs.free else "no costs"
     caption = (
-        f"{panel.source}, {records[0].metrics()['n_bars']} scored bars, fills at {request.fill}, {costs}; per bar unless said"
+        f"{panel.source}: {records[0].metrics()['n_bars']} scored bars, fills at {request.fill}, {costs}. "
+        "TE: tracking error, RMS (ctr: centred). TE, turnover and cost are per bar."
     )
-    table = Table(caption=caption, caption_justify="left")
-    table.add_column("strategy", style="bold")
+    table = Table(caption=caption, caption_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("strategy", style="bold", no_wrap=True)
     for name in (
-        "TE RMS\nbp",
-        "TE centred\nbp",
-        "tracking\ndifference",
-        "excess\nlog return",
+        "TE\nbp",
+        "TE ctr\nbp",
+        "tracking\ndiff. %",
+        "excess\nlog",
         "turnover\n%",
         "cost\nbp",
         "names",
-        "final value",
+        "final\nvalue",
     ):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for record in records:
         m = record.metrics()
         table.add_row(
             record.strategy,
             f"{1e4 * m['te_rms']:.2f}",
             f"{1e4 * m['te_centred']:.2f}",
-            f"{100 * m['tracking_difference']:+.1f} %",
-            f"{m['excess_log_return']:+.4f}",
+            f"{100 * m['tracking_difference']:+.1f}",
+            f"{m['excess_log_return']:+.3f}",
             f"{100 * m['turnover']:.2f}",
             f"{m['cost_bps']:.3f}",
             f"{m['n_holdings']:.1f}",

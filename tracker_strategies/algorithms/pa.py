@@ -15,6 +15,15 @@ ZERO_NORM2 = 1e-40
 """A round in which ||x||^2 is not above this tells nothing about the weights: the step l/||x|| has no meaning."""
 
 
+def check_variant(variant: Any, C: Any) -> float | None:
+    """Return the aggressiveness C of a variant: its default unless given, None for PA."""
+    if variant not in DEFAULT_C:
+        raise ParameterError(f"variant must be one of {', '.join(DEFAULT_C)}, got {variant!r}")
+    if variant == "PA" and C is not None:
+        raise ParameterError(f"C={C!r} has no meaning for variant 'PA'; choose 'PA-I' or 'PA-II', or leave it out")
+    return DEFAULT_C[variant] if C is None else number("C", C, above=0.0)
+
+
 class PA(OnlineAlgorithm):
     r"""Passive-aggressive regression with lazy projection.
 
@@ -79,13 +88,9 @@ class PA(OnlineAlgorithm):
         start: Any = None,
     ) -> None:
         super().__init__(n_assets, feasible=feasible, start=start)
-        if variant not in DEFAULT_C:
-            raise ParameterError(f"variant must be one of {', '.join(DEFAULT_C)}, got {variant!r}")
-        if variant == "PA" and C is not None:
-            raise ParameterError(f"C={C!r} has no meaning for variant 'PA'; choose 'PA-I' or 'PA-II', or leave it out")
         self.eps = number("eps", eps, least=0.0)
+        self.C = check_variant(variant, C)
         self.variant = variant
-        self.C = DEFAULT_C[variant] if C is None else number("C", C, above=0.0)
         self._cap = self.C if variant == "PA-I" and self.C else math.inf
         self._gamma = 1.0 / (2.0 * self.C) if variant == "PA-II" and self.C else 0.0
         self._loss = self._tau = self._prediction = 0.0

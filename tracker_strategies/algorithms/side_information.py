@@ -2,7 +2,8 @@ r"""Side information :math:`h_t(w)`: what a tracker wants besides a small tracki
 
 A term is a small immutable object that knows its value, its gradient and its proximal step. Terms add up and scale:
 ``NegativeLogReturn() + 0.5 * SwitchingCost(0.01)``. What changes from round to round reaches a term through :class:`Round`.
-The terms themselves stand in :mod:`~tracker_strategies.algorithms.side_terms`.
+The terms themselves stand in :mod:`~tracker_strategies.algorithms.side_smooth` and
+:mod:`~tracker_strategies.algorithms.side_costs`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from tracker_strategies.algorithms.feasible import FeasibleSet
 from tracker_strategies.algorithms.prox import Parts, solve
-from tracker_strategies.algorithms.validation import Array, Mask, number
+from tracker_strategies.algorithms.validation import Array, Mask, finite_vector, number
 from tracker_strategies.errors import InputError, ParameterError
 
 
@@ -54,7 +55,8 @@ class SideInformation(ABC):
     parameters: ClassVar[tuple[str, ...]] = ()
     """Names of the constructor's arguments; those that are vectors have one entry per asset."""
 
-    needs_signal: bool = False
+    reads_signal: bool = False
+    """Whether the signal of a round matters to this term."""
 
     @abstractmethod
     def value(self, w: Array, at: Round) -> float:
@@ -130,7 +132,7 @@ class Sum(SideInformation):
                 raise ParameterError(f"a sum of side information has terms such as NegativeLogReturn(), got {h!r}")
             flat += h.terms if isinstance(h, Sum) else [h]
         self.terms = tuple(flat)
-        self.needs_signal = any(h.needs_signal for h in flat)
+        self.reads_signal = any(h.reads_signal for h in flat)
 
     def value(self, w: Array, at: Round) -> float:
         """Return the sum of the values."""
@@ -167,6 +169,20 @@ class Sum(SideInformation):
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.terms)) if self.terms else "Sum([])"
+
+
+def read_only(name: str, value: Any, least: float | None = None) -> Array:
+    """Return a read-only copy of a finite vector."""
+    vector = finite_vector(name, value, ParameterError).copy()
+    if least is not None and (vector < least).any():
+        raise ParameterError(f"{name} must be >= {least:g}, got {float(vector.min())} at position {int(vector.argmin())}")
+    vector.setflags(write=False)
+    return vector
+
+
+def vector_or_number(name: str, value: Any, least: float | None = None) -> float | Array:
+    """Return a number, or a read-only copy of a finite vector."""
+    return number(name, value, least=least) if np.ndim(value) == 0 else read_only(name, value, least)
 
 
 TERMS: dict[str, type[SideInformation]] = {Sum.term: Sum}

@@ -20,7 +20,9 @@ ORDER_COLUMNS = ("date", "symbol", "size", "price", "value", "commission")
 
 
 def bar_dates(numbers: Any) -> NDArray[np.datetime64]:
-    """Date numbers of backtrader as dates; whole days, the usual case, without a loop."""
+    """Dates, or date numbers of backtrader, as dates; whole days, the usual case, without a loop."""
+    if len(numbers) and isinstance(numbers[0], np.datetime64):
+        return np.array(numbers, dtype="datetime64[ns]")
     days = np.asarray(numbers, dtype=np.float64)
     if (days == np.floor(days)).all():
         return (days.astype(np.int64) - 719163).astype("datetime64[D]").astype("datetime64[ns]")
@@ -44,9 +46,9 @@ class TrackingAnalyzer(bt.Analyzer):
         targets = getattr(self.strategy, "targets", None)
         self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
         self.names = tuple(d._name for d in self.targets)
-        self._when: list[float] = []
+        self._when: list[Any] = []
         self._value: list[float] = []
-        self._index: list[list[float]] = []
+        self._index: list[Any] = []
 
     def prenext(self) -> None:
         """Bars before every feed has begun count too."""
@@ -54,9 +56,14 @@ class TrackingAnalyzer(bt.Analyzer):
 
     def next(self) -> None:
         """Close of a bar."""
-        self._when.append(self.strategy.datetime[0])
         self._value.append(self.strategy.broker.getvalue())
-        self._index.append([d.close[0] for d in self.targets])
+        bar = getattr(self.strategy, "bar", None)
+        if bar is not None and self.p.target is None:
+            self._when.append(bar.date)
+            self._index.append(bar.target)
+        else:
+            self._when.append(self.strategy.datetime[0])
+            self._index.append([d.close[0] for d in self.targets])
 
     @property
     def dates(self) -> NDArray[np.datetime64]:

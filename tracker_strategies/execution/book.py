@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+_TINY = 1e-300
+
 
 class Book:
     """Sizes and cost of positions in N feeds, for a long-only account.
@@ -35,11 +37,12 @@ class Book:
         """Book trades at their fill prices."""
         bought = np.maximum(deltas, 0.0)
         most = self.sizes + bought
-        self.sizes = self.sizes + deltas
+        most += _TINY  # nothing is left of the cost of a position that is none
         bought *= fills
         self.cost += bought
-        # What is left of each position after its sale; without a position nothing is left of its cost either.
-        self.cost *= np.divide(self.sizes, most, out=np.zeros_like(most), where=most > 0.0)
+        self.sizes = self.sizes + deltas
+        np.divide(self.sizes, most, out=most)
+        self.cost *= most
 
     def price(self, place: int) -> float:
         """Average price of a position; 0 without one."""

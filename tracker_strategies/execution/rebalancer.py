@@ -113,14 +113,12 @@ class Rebalancer:
             sizes = sizes + pending
         held = sizes * prices
         value = cash + float(np.add.reduce(held))
-        if not value > 0.0:
+        if not 0.0 < value < np.inf:
             raise AccountError(f"the account is worth {value:g} (cash {cash:g}); there is nothing to rebalance")
         goal = weights * value
         free = self._free(goal, held, value, tradable)
         deltas = self._affordable(goal, sizes, held, prices, cash, value, free)
-        if self.max_turnover is not None:
-            deltas = self._capped(deltas, sizes, prices, cash, value, free)
-        return deltas
+        return deltas if self.max_turnover is None else self._capped(deltas, sizes, prices, cash, value)
 
     def fit(self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float) -> FloatArray:
         """The same orders at other prices: sells as they are (never more than held), buys by one common factor if cash no longer
@@ -162,7 +160,7 @@ class Rebalancer:
         if _least(sizes) < 0.0:
             short = int(sizes.argmin())
             raise AccountError(f"position {short} is short by {-sizes[short]:g} shares; this rebalancer is long only")
-        if not (_least(prices) > 0.0 and np.maximum.reduce(prices) < np.inf):
+        if not _least(prices) > 0.0:
             raise InputError("a name to be traded or valued has no positive finite price; read prices through the gate")
 
     def _free(self, goal: FloatArray, held: FloatArray, value: float, tradable: BoolArray | None) -> BoolArray | None:
@@ -182,8 +180,11 @@ class Rebalancer:
         value: float,
         free: BoolArray | None,
     ) -> FloatArray:
-        def deltas(s: float) -> FloatArray:
-            target = s * goal / prices
+        """Newton's method on s until the plan itself, rounded and rid of dust, can be paid for."""
+        want = goal / prices
+
+        def plan_at(s: float) -> FloatArray:
+            target = s * want
             if self.lot:
                 target = np.floor(target / self.lot + LOT_SLACK) * self.lot
             change = target - sizes
@@ -196,38 +197,38 @@ class Rebalancer:
                 change[~free] = 0.0
             return np.asarray(change)
 
-        if self.costs.min_fee:
-            return self._bisect(deltas, prices, cash, DUST * value)
-        s = self._newton(goal, held, prices, cash, value, free)
-        plan = deltas(s)
-        # Lots that were rounded up by the slack can overshoot by a hair; one lot of slack on s brings them back.
-        return plan if cash + self.costs.cash_flow(plan, prices) >= 0.0 else self._bisect(deltas, prices, cash, 0.0)
+        reserve = DUST * value
+        if not (self.costs.min_fee or self.lot):
+            if free is not None:
+                goal, held = goal[free], held[free]
+            step = self._stepper(goal, held, prices if free is None else prices[free], cash, reserve)
+            s = 1.0
+            for _ in range(_NEWTON_STEPS):
+                s = step(s)
+                plan = plan_at(s)
+                if cash + self.costs.cash_flow(plan, prices) >= 0.0:
+                    return plan
+        return self._bisect(plan_at, prices, cash, reserve)
 
-    def _newton(
-        self, goal: FloatArray, held: FloatArray, prices: FloatArray, cash: float, value: float, free: BoolArray | None
-    ) -> float:
-        """s* of the module's docstring, for the free names; the others keep their value."""
-        if free is not None:
-            goal, held, prices = goal[free], held[free], prices[free]
+    def _stepper(
+        self, goal: FloatArray, held: FloatArray, prices: FloatArray, cash: float, reserve: float
+    ) -> Callable[[float], float]:
+        """One step of Newton's method towards s* of the module's docstring, as a function of s."""
         total, have = float(np.add.reduce(goal)), float(np.add.reduce(held))
-        budget = cash + have - DUST * value
-        if self.costs.free:
-            return max(0.0, budget / total) if total > max(budget, 0.0) else 1.0
+        budget = cash + have - reserve
         buy, sell = self.costs.side_rates(prices)
         # b [g]_+ + c [-g]_+ = (b + c)/2 |g| + (b - c)/2 g
         even, odd = 0.5 * (buy + sell), 0.5 * (buy - sell)
-        s = 1.0
-        for _ in range(_NEWTON_STEPS):
+
+        def step(s: float) -> float:
             gap = s * goal - held
-            spent = s * total + _weighted(even, np.abs(gap)) + _weighted(odd, gap)
-            if spent <= budget:
-                break
+            over = s * total + _weighted(even, np.abs(gap)) + _weighted(odd, gap) - budget
+            if over <= 0.0:
+                return s
             slope = total + _weighted(even, np.sign(gap) * goal) + _weighted(odd, goal)
-            step = (spent - budget) / slope if slope > 0.0 else 0.0
-            s = max(0.0, s - step)
-            if step <= 1e-15:
-                break
-        return s
+            return max(0.0, s - over / slope) if slope > 0.0 else s
+
+        return step
 
     def _bisect(self, plan_at: Callable[[float], FloatArray], prices: FloatArray, cash: float, reserve: float) -> FloatArray:
         """The plan at the largest s in [0, 1] found affordable; at s = 0 it only sells."""
@@ -246,9 +247,7 @@ class Rebalancer:
                 high = mid
         return best
 
-    def _capped(
-        self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float, value: float, free: BoolArray | None
-    ) -> FloatArray:
+    def _capped(self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float, value: float) -> FloatArray:
         """All trades shrunk by one factor so that they turn over at most ``max_turnover`` of the account."""
         assert self.max_turnover is not None
         traded = float((np.abs(deltas) * prices).sum())
