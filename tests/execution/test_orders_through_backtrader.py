@@ -19,13 +19,17 @@ class RandomTargets(TrackerStrategy):
 
     params = (("seed", 0),)
 
-    def make_algorithm(self, n_assets):
+    def __init__(self):
+        super().__init__()
         self.rng = np.random.default_rng(self.p.seed)
-        self.statuses, self.cash_seen, self.miss = [], [], []
-        return ConstantWeights(n_assets)
+        self.statuses, self.cash_seen = [], []
+
+    @classmethod
+    def make_algorithm(cls, p, symbols):
+        return ConstantWeights(len(symbols))
 
     def next(self):
-        self.algorithm = ConstantWeights(len(self.assets), start=self.rng.dirichlet(np.ones(len(self.assets))))
+        self.tracker.algorithm = ConstantWeights(len(self.assets), start=self.rng.dirichlet(np.ones(len(self.assets))))
         super().next()
         self.cash_seen.append(self.broker.getcash())
 
@@ -69,11 +73,13 @@ def refused(strategy):
     slippage=st.sampled_from([0.0, 5.0]),
     min_fee=st.sampled_from([0.0, 1.0]),
     gaps=st.booleans(),
+    broker=st.sampled_from(["basket", "ordinary"]),
 )
-def test_no_order_is_ever_refused_and_cash_never_negative(seed, fill, lot, band, bps, slippage, min_fee, gaps):
+def test_no_order_is_ever_refused_and_cash_never_negative(seed, fill, lot, band, bps, slippage, min_fee, gaps, broker):
     panel = random_panel(n_bars=25, n_assets=6, seed=seed, ohlc=True, gaps=gaps)
     costs = CostModel(bps=bps, slippage_bps=slippage, min_fee=min_fee)
-    strategy = run(RandomTargets, panel, costs, fill=fill, lot=lot, band=band, seed=seed, listing_warmup=0, delist_after=3)
+    limits = {"fill": fill, "lot": lot, "band": band}
+    strategy = run(RandomTargets, panel, costs, **limits, seed=seed, broker=broker, listing_warmup=0, delist_after=3)
     assert bt.Order.Completed in strategy.statuses
     assert refused(strategy) == 0
     assert min(strategy.cash_seen) >= 0.0
@@ -98,6 +104,6 @@ def test_backtraders_own_way_to_set_commission_is_understood():
     cerebro.broker.setcommission(commission=0.002)
     cerebro.addstrategy(RandomTargets)
     strategy = cerebro.run()[0]
-    assert strategy.rebalancer.costs.bps == pytest.approx(20.0)
+    assert strategy.tracker.rebalancer.costs.bps == pytest.approx(20.0)
     assert refused(strategy) == 0
     assert min(strategy.cash_seen) >= 0.0

@@ -5,9 +5,9 @@ import pytest
 
 from datafeeds import MarketPanel
 from tests.markets import random_panel
-from tracker_strategies.runner import backtest
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.runner import backtest
 
 PANEL = random_panel(n_bars=60, n_assets=6, seed=31, ohlc=True, gaps=True)
 PARAMS = {"listing_warmup": 4, "delist_after": 5}

@@ -47,8 +47,8 @@ def check_case(family: str, case: dict[str, Any]) -> list[str]:
         return [f"op {case['op']!r} is not known"]
     problems = []
     try:
-        got = OPS[key](case["params"], case["inputs"])
-        for name, expected in case["expected"].items():
+        got, wanted = without_skipped(OPS[key](case["params"], case["inputs"]), case["expected"])
+        for name, expected in wanted.items():
             if name in got:
                 problems += differences(name, got[name], expected, **case["tol"])
             elif name not in NOT_EXPOSED[key]:
@@ -56,6 +56,17 @@ def check_case(family: str, case: dict[str, Any]) -> list[str]:
     except Exception as problem:
         problems.append(f"{type(problem).__name__}: {problem}")
     return problems
+
+
+def without_skipped(got: dict[str, Any], expected: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Drop the rounds of g and gtilde that a vector excludes: there eps_t = zeta_t up to rounding, and either branch is right."""
+    wanted = dict(expected)
+    skipped = wanted.pop("skip_gtilde_rounds", [])
+    for name in ("g", "gtilde") if skipped else ():
+        if name in got and name in wanted and len(got[name]) == len(wanted[name]):
+            got = got | {name: [v for t, v in enumerate(got[name]) if t not in skipped]}
+            wanted[name] = [v for t, v in enumerate(wanted[name]) if t not in skipped]
+    return got, wanted
 
 
 def differences(name: str, got: Any, expected: Any, atol: float, rtol: float) -> list[str]:

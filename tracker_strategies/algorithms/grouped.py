@@ -176,7 +176,9 @@ class GroupedSimplex(FeasibleSet):
             w[held] = u[held] if full else prox_budget(z[held] + mu, inside, 0.0, u[held], c)
         return w
 
-    def _root(self, at: Any, z: Array, kinks: Kinks | None, u: Array, labels: Any, L: Array, U: Array) -> tuple[Array, Array, float]:
+    def _root(
+        self, at: Any, z: Array, kinks: Kinks | None, u: Array, labels: Any, L: Array, U: Array
+    ) -> tuple[Array, Array, float]:
         """Solve for the multiplier of the total: Newton in a bracket that halves whenever a step would leave it."""
         reach = 0.0 if kinks is None else float(np.abs(kinks.K).max())
         low = -float(z.max()) - reach - 1.0

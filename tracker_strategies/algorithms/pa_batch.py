@@ -84,15 +84,15 @@ def pa_batch(
         w = feasible.project(X[0]) if task == "uniclass" else feasible.start(X.shape[1])
 
     used: list[int] = []
+    learnable = np.ones(X.shape[0], dtype=np.bool_) if task == "uniclass" else (X**2).sum(axis=1) > ZERO_NORM2
     while True:
         losses = np.maximum(_discrepancies(task, w, X, Y) - eps, 0.0)
-        offending = np.flatnonzero(losses**2 > beta)
-        if offending.size == 0 or len(used) >= max_iter:
-            return BatchResult(w, used, offending.size == 0)
-        i = int(offending[0])
+        offending = losses**2 > beta
+        candidates = np.flatnonzero(offending & learnable)  # an example of zeros has the same loss for every w
+        if candidates.size == 0 or len(used) >= max_iter:
+            return BatchResult(w, used, not offending.any())
+        i = int(candidates[0])
         delta, v, vv = discrepancy(task, w, X[i], float(Y[i]))
-        if vv <= ZERO_NORM2:  # an example of zeros cannot be learnt, whatever w is
-            return BatchResult(w, used, False)
         w = feasible.project(w + ((delta - eps) / vv) * v)
         used.append(i)
 

@@ -106,5 +106,3 @@ class SideInformed(OnlineAlgorithm):
             now = xx / x.shape[0]
             variance += ((now if seen == 1 else min(now, 9.0 * variance)) - variance) / min(seen, MEMORY)
         return (math.sqrt(variance) / DAILY_RMS if variance > 0.0 else 1.0), variance, seen
-
-

@@ -243,7 +243,9 @@ class UserDefined(SideInformation):
 
     term = "user"
 
-    def __init__(self, gradient: Callable[[Array, Round], Any], value: Callable[..., Any] | None = None, weight: float = 1.0) -> None:
+    def __init__(
+        self, gradient: Callable[[Array, Round], Any], value: Callable[..., Any] | None = None, weight: float = 1.0
+    ) -> None:
         if not callable(gradient) or not (value is None or callable(value)):
             raise ParameterError(
                 "a user-defined term needs a function gradient(w, at) and, if any, a function value(w, at); a term that was read "
@@ -262,7 +264,9 @@ class UserDefined(SideInformation):
         """Return what the user's function says, after a look at it."""
         g = real_array("the gradient of a user-defined term", self._gradient(w, at), InputError)
         if g.shape != w.shape or not np.isfinite(g).all():
-            raise InputError(f"the gradient of a user-defined term must be finite with shape {w.shape}, got shape {g.shape}: {g!r}")
+            raise InputError(
+                f"the gradient of a user-defined term must be finite with shape {w.shape}, got shape {g.shape}: {g!r}"
+            )
         return self.weight * g
 
     def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:

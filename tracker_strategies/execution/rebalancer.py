@@ -103,14 +103,14 @@ class Rebalancer:
         tradable : (N,) bool, optional
             Names that can be traded now; the others are held as they are, whatever their weight.
         pending : (N,) float, optional
-            Shares in orders still open. They count as done, and their cash as spent.
+            Shares in orders still open. They count as done; what they buy is paid for, what they sell has brought no cash yet.
         """
         if tradable is not None:
             prices = np.where(tradable | (sizes > 0.0), prices, 1.0)
         self._check(weights, sizes, prices)
-        if pending is not None and pending.any():
-            cash += self.costs.cash_flow(pending, prices)
-            sizes = sizes + pending
+        if pending is not None:
+            cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
+            sizes = np.maximum(sizes + pending, 0.0)
         held = sizes * prices
         value = cash + float(np.add.reduce(held))
         if not 0.0 < value < np.inf:
@@ -120,12 +120,17 @@ class Rebalancer:
         deltas = self._affordable(goal, sizes, held, prices, cash, value, free)
         return deltas if self.max_turnover is None else self._capped(deltas, sizes, prices, cash, value)
 
-    def fit(self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float) -> FloatArray:
+    def fit(
+        self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float, *, pending: FloatArray | None = None
+    ) -> FloatArray:
         """The same orders at other prices: sells as they are (never more than held), buys by one common factor if cash no longer
         suffices.
 
         This is what happens to orders sized at yesterday's close when the market opens elsewhere.
         """
+        if pending is not None:
+            cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
+            sizes = np.maximum(sizes + np.minimum(pending, 0.0), 0.0)
         flow, traded, _ = self.costs.outcome(deltas, prices)
         reserve = 0.1 * DUST * (abs(cash) + traded)
         held = bool(_least(sizes + deltas) >= 0.0)

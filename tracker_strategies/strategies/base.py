@@ -13,14 +13,16 @@ from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket_broker import take_baskets
 from tracker_strategies.execution.commission import costs_of
+from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import BasketDesk, Desk, OrderDesk
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for
+from tracker_strategies.strategies.tracker import Tracker
+from tracker_strategies.strategies.universe import Universe
 
 FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 class TrackerStrategy(bt.Strategy):
@@ -63,40 +65,54 @@ class TrackerStrategy(bt.Strategy):
     alias_name = ""
 
     def __init__(self) -> None:
-        self.fill = FillMode.parse(self.p.fill)
-        self.schedule = Schedule(self.p.rebalance)
-        for name in ("listing_warmup", "delist_after"):
-            if getattr(self.p, name) < 0:
-                raise ParameterError(f"{name}={getattr(self.p, name)!r} must be a number of bars >= 0")
         if self.p.broker not in ("basket", "ordinary"):
             raise ParameterError(f"broker={self.p.broker!r} is unknown; choose basket (fast) or ordinary (one order per name)")
         self.targets = find_targets(self.datas, self.p.target)
         self.assets = find_assets(self.datas, self.targets)
         if not len(self.assets):
-            raise UniverseError(
-                f"only the target {self.targets[0]._name!r} was added; add the assets to invest in as feeds of their own"
-            )
+            name = self.targets[0]._name
+            raise UniverseError(f"only the target {name!r} was added; add the assets to invest in as feeds of their own")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
-        self.algorithm = self.make_algorithm(len(self.assets))
-        #: (N,) target weights for the time after the current bar.
-        self.weights: FloatArray = np.zeros(len(self.assets))
-        #: The latest bar read through the gate.
-        self.bar: Bar | None = None
-        self._listed_for: NDArray[np.int64] | None = None
-        self._active: BoolArray | None = None
-        self._decided: FloatArray | None = None
+        self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker))
         self._choose_fill_mode()
         self._open_desk()
 
-    def make_algorithm(self, n_assets: int) -> OnlineAlgorithm:
-        """The algorithm that chooses the weights. Called once, before the first bar."""
-        raise NotImplementedError(f"{type(self).__name__} must say which algorithm it runs: override make_algorithm(n_assets)")
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+        """The algorithm that chooses the weights, from the strategy's params and the names of its assets."""
+        raise NotImplementedError(f"{cls.__name__} must say which algorithm it runs: override make_algorithm(cls, p, symbols)")
+
+    @classmethod
+    def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel) -> Tracker:
+        """What the strategy does on a bar, without backtrader around it."""
+        return Tracker(
+            cls.make_algorithm(p, symbols),
+            Universe(len(symbols), p.listing_warmup, p.delist_after),
+            Schedule(p.rebalance),
+            Rebalancer(costs, float(p.lot), float(p.band), p.max_turnover),
+            FillMode.parse(p.fill),
+        )
+
+    @property
+    def algorithm(self) -> OnlineAlgorithm:
+        """The algorithm, for its diagnostics and state."""
+        return self.tracker.algorithm
+
+    @property
+    def weights(self) -> FloatArray:
+        """(N,) target weights for the time after the current bar."""
+        return self.tracker.weights
+
+    @property
+    def bar(self) -> Bar | None:
+        """The latest bar read through the gate."""
+        return self.tracker.bar
 
     def _choose_fill_mode(self) -> None:
         """Tell cerebro and the broker: the modes at the open need the ``next_open`` hook, ``close`` needs cheat-on-close."""
-        at_close = self.fill is FillMode.CLOSE
+        at_close = self.tracker.fill is FillMode.CLOSE
         others = [s for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
-        if any((s.fill is FillMode.CLOSE) != at_close for s in others):
+        if any((s.tracker.fill is FillMode.CLOSE) != at_close for s in others):
             raise ParameterError(
                 "one cerebro cannot mix fill='close' with fills at the open: its broker knows only one of them at a time"
             )
@@ -107,7 +123,7 @@ class TrackerStrategy(bt.Strategy):
     def _open_desk(self) -> None:
         """Feeds and broker have been started by now: choose the fastest way to read prices and to send orders."""
         self.gate = gate_for(self.assets, self.targets)
-        at_close = self.fill is FillMode.CLOSE
+        at_close = self.tracker.fill is FillMode.CLOSE
         book = None
         if self.p.broker == "basket" and isinstance(self.gate, PanelGate) and take_baskets(self.broker):
             book = self.broker.keep_book(self.assets, self.gate)
@@ -116,7 +132,6 @@ class TrackerStrategy(bt.Strategy):
             self.desk = BasketDesk(self, book, at_close=at_close)
         else:
             self.desk = OrderDesk(self, self.assets, at_close=at_close)
-        self.rebalancer = Rebalancer(costs_of(self.broker), float(self.p.lot), float(self.p.band), self.p.max_turnover)
 
     # -- backtrader's own bookkeeping, which would walk through all feeds and keep all orders ------------------------------------
 
@@ -144,83 +159,16 @@ class TrackerStrategy(bt.Strategy):
         self.next()
 
     def next(self) -> None:
-        """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
-        bar = self.gate.read()
-        before, self.bar = self.bar, bar
-        changed = self._follow_universe(bar)
-        if before is None:
-            self.weights = self.algorithm.restrict(self._active) if self._active is not None else self.algorithm.weights
-        else:
-            self.weights = self._learn(before, bar)
-        self._decided = None
-        if self.schedule.due(bar.date) or changed:
-            self._decide(bar)
+        """Close of a bar."""
+        self.tracker.close(self.gate.read(), self.desk)
 
     def prenext_open(self) -> None:
         """As :meth:`prenext`."""
         self.next_open()
 
     def next_open(self) -> None:
-        """Open of bar t+1: send what was decided at the close of bar t, as far as the names trade and the cash reaches."""
-        if self._decided is None:
-            return
-        decided, self._decided = self._decided, None
-        bar = self.gate.read()
-        sizes, cash, current = self.desk.sizes(), self.desk.cash(), bar.current
-        if self.fill is FillMode.OPEN:
-            deltas = self.rebalancer.plan(decided, sizes, bar.open, cash, tradable=current, pending=self.desk.pending())
-        else:
-            if current is not None:
-                decided = np.where(current, decided, 0.0)
-            opens = bar.open if current is None else np.where(np.isfinite(bar.open), bar.open, 1.0)
-            deltas = self.rebalancer.fit(decided, sizes, opens, cash)
-        self.desk.submit(deltas)
-
-    def _decide(self, bar: Bar) -> None:
-        if self.fill is FillMode.OPEN:
-            self._decided = self.weights
-            return
-        deltas = self.rebalancer.plan(
-            self.weights, self.desk.sizes(), bar.close, self.desk.cash(), tradable=bar.current, pending=self.desk.pending()
-        )
-        if self.fill is FillMode.CLOSE:
-            self.desk.submit(deltas)
-        else:
-            self._decided = deltas
-
-    def _learn(self, before: Bar, bar: Bar) -> FloatArray:
-        y = bar.target / before.target - 1.0
-        y_t = float(y[0]) if len(y) == 1 else y
-        if bar.age is None and before.age is None and self._active is None:
-            return self.algorithm.update(bar.close / before.close - 1.0, y_t)
-        # A return is seen when the name traded on both bars; the jump after a halt spans several and is not comparable with y.
-        seen = np.ones(len(self.assets), dtype=bool)
-        for one in (before, bar):
-            if one.age is not None:
-                seen &= one.age == 0
-        x = np.where(seen, bar.close / before.close - 1.0, 0.0)
-        return self.algorithm.update(x, y_t, active=self._active, observed=seen)
-
-    def _follow_universe(self, bar: Bar) -> bool:
-        """Update the mask of names that may be held, settle the delisted ones; True when the mask changed."""
-        if bar.age is None and self._active is None:
-            return False
-        age = np.zeros(len(self.assets), dtype=np.int64) if bar.age is None else bar.age
-        if self._listed_for is None:  # what trades on the first bar needs no warm-up
-            self._listed_for = np.where(age >= 0, self.p.listing_warmup, 0)
-        self._listed_for += age == 0
-        dead = age > self.p.delist_after
-        self._listed_for[dead] = 0
-        active = (self._listed_for > self.p.listing_warmup) & ~dead
-        if not active.any():
-            raise UniverseError(
-                f"no asset can be held on {bar.date.astype('datetime64[D]')}: all are unlisted, in warm-up or delisted"
-            )
-        for i in np.flatnonzero(dead & (self.desk.sizes() > 0.0)):
-            self.desk.settle(int(i), float(bar.close[i]))
-        changed = self._active is not None and bool((active != self._active).any())
-        self._active = active
-        return changed
+        """Open of a bar."""
+        self.tracker.open(self.gate.read(), self.desk)
 
 
 def find_assets(datas: list[Any], targets: list[Any]) -> Sequence[Any]:

@@ -17,9 +17,10 @@ class EqualWeight(TrackerStrategy):
 
     alias_name = "equal-weight"
 
-    def make_algorithm(self, n_assets: int) -> OnlineAlgorithm:
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
         """Uniform, for ever."""
-        return ConstantWeights(n_assets)
+        return ConstantWeights(len(symbols))
 
 
 class BuyAndHold(EqualWeight):
@@ -40,9 +41,10 @@ class ConstantWeight(TrackerStrategy):
     alias_name = "constant-weight"
     params = (("weights", None),)
 
-    def make_algorithm(self, n_assets: int) -> OnlineAlgorithm:
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
         """The given weights, scaled to sum 1."""
-        return ConstantWeights(n_assets, start=given_weights(self.p.weights, self.symbols))
+        return ConstantWeights(len(symbols), start=given_weights(p.weights, symbols))
 
 
 def given_weights(given: Any, symbols: tuple[str, ...]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tracker_strategies.algorithms import PA, OnlineAlgorithm
 from tracker_strategies.strategies.base import TrackerStrategy
 
@@ -19,6 +21,7 @@ class PATracker(TrackerStrategy):
     alias_name = "pa"
     params = (("eps", 1e-4), ("variant", "PA"), ("C", None))
 
-    def make_algorithm(self, n_assets: int) -> OnlineAlgorithm:
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
         """PA on the simplex, uniform start."""
-        return PA(n_assets, eps=self.p.eps, variant=self.p.variant, C=self.p.C)
+        return PA(len(symbols), eps=p.eps, variant=p.variant, C=p.C)

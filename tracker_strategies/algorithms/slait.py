@@ -1,0 +1,220 @@
+r"""SLAIT: sparse index tracking on a window of returns, the batch rival of the online learners.
+
+.. math::
+
+    \min_w\ \frac1m \sum_i \phi\big((Xw - r)_i\big) + \lambda \sum_j \frac{\ln(1 + w_j/p)}{\ln(1 + u/p)}
+    \qquad \text{s.t. } 0 \le w \le u,\ \sum_j w_j = 1
+
+with :math:`\phi(e) = e^2` (empirical tracking error, "ete"), :math:`[-e]_+^2` (downside risk, "dr"), or either of them with linear tails
+beyond a threshold (Huber, "hete" and "hdr"). The logarithms approximate the number of assets as p decreases.
+
+References
+----------
+Benidis, Feng, Palomar, *Sparse portfolios for high-dimensional financial index tracking*, IEEE Trans. Signal Process. 66, 2018.
+Varadhan, Roland, *Simple and globally convergent methods for accelerating the convergence of any EM algorithm*, Scand. J. Stat. 35, 2008
+(SQUAREM).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracker_strategies.algorithms import projections
+from tracker_strategies.algorithms.validation import Array, count, finite_vector, number, real_array
+from tracker_strategies.errors import InputError, ParameterError
+
+MEASURES = ("ete", "dr", "hete", "hdr")
+DUST = 1e-9
+"""Weights up to this are set to zero at the end."""
+LONGEST_JUMP = 300.0
+CONTINUATION = tuple(10.0 ** -(7.0 ** (k / 10.0)) for k in range(11))
+"""p from 1e-1 to 1e-7, each solution the start of the next."""
+
+
+class SlaitProblem:
+    """The objective for one p, and the step that never increases it.
+
+    Parameters
+    ----------
+    X : ndarray, shape (m, N)
+    r : ndarray, shape (m,)
+    lam : float
+    caps : ndarray, shape (N,)
+        Upper bounds of the weights.
+    u : float
+        The u of the penalty.
+    measure : str
+    huber : float
+        Where the tails of "hete" and "hdr" begin, in units of returns.
+    total : float
+        Sum of the weights.
+    """
+
+    def __init__(
+        self, X: Array, r: Array, *, lam: float, caps: Array, u: float, measure: str, huber: float = math.inf, total: float = 1.0
+    ) -> None:
+        self.X, self.r, self.lam, self.caps, self.u, self.total = X, r, lam, caps, u, total
+        self.downside = measure in ("dr", "hdr")
+        self.huber = huber if measure in ("hete", "hdr") else math.inf
+        m, n = X.shape
+        gram = X @ X.T if m <= n else X.T @ X
+        self.lmax = float(np.linalg.eigvalsh(gram)[-1]) / m
+
+    def objective(self, w: Array, p: float) -> float:
+        """Return the value at w."""
+        e = self.X @ w - self.r
+        if self.downside:
+            e = np.minimum(e, 0.0)
+        size = np.abs(e)
+        fit = np.where(size <= self.huber, size**2, self.huber * (2.0 * size - self.huber)) if self.huber < math.inf else e * e
+        return float(fit.mean()) + self.lam * float(np.log1p(w / p).sum()) / math.log1p(self.u / p)
+
+    def step(self, w: Array, p: float) -> Array:
+        r"""Return the minimiser of the majoriser at w: :math:`P(w - (\nabla + d)/(2L))`, :math:`d = \lambda/((p + w)\ln(1 + u/p))`."""
+        e = self.X @ w - self.r
+        if self.downside:
+            e = np.minimum(e, 0.0)
+        if self.huber < math.inf:
+            e = np.clip(e, -self.huber, self.huber)
+        d = self.lam / ((p + w) * math.log1p(self.u / p))
+        move = (2.0 / self.X.shape[0]) * (e @ self.X) + d
+        scale = 2.0 * self.lmax
+        if scale * 1e280 <= float(np.abs(move).max()):  # no returns at all: only the penalty is left, any step is a majoriser
+            return w
+        return projections.capped_simplex_unchecked(w - move / scale, self.caps, self.total)
+
+    def jump(self, w: Array, p: float, value: float) -> tuple[Array, float]:
+        """Return a point reached by extrapolating two steps, brought back to the set, and its value, never above `value` (SQUAREM)."""
+        w1 = self.step(w, p)
+        w2 = self.step(w1, p)
+        r, v = w1 - w, w2 - 2.0 * w1 + w
+        vv = float(v.dot(v))
+        alpha = -min(math.sqrt(float(r.dot(r)) / vv), LONGEST_JUMP) if vv > 0.0 else -1.0
+        while alpha < -1.0 - 1e-6:
+            far = projections.capped_simplex_unchecked(w - 2.0 * alpha * r + alpha * alpha * v, self.caps, self.total)
+            reached = self.objective(far, p)
+            if reached <= value:
+                return far, reached
+            alpha = 0.5 * (alpha - 1.0)
+        return w2, self.objective(w2, p)
+
+
+class SlaitResult(NamedTuple):
+    """Outcome of :func:`slait`.
+
+    Attributes
+    ----------
+    w : ndarray, shape (N,)
+        Weights; dust removed.
+    objective : list of list of float
+        For each p of the continuation the objective at its start and after each iteration: never increasing.
+    iterations : int
+        Number of iterations in all.
+    lmax : float
+        Largest eigenvalue of X'X/m.
+    """
+
+    w: Array
+    objective: list[list[float]]
+    iterations: int
+    lmax: float
+
+
+def slait(
+    X: Any,
+    r: Any,
+    *,
+    lam: float = 1e-7,
+    u: Any = 1.0,
+    measure: str = "ete",
+    huber: float = 1e-3,
+    p: Any = CONTINUATION,
+    max_iter: int = 1000,
+    accelerate: bool = True,
+    start: Any = None,
+    total: float = 1.0,
+) -> SlaitResult:
+    """Return sparse weights that track r with the columns of X, by majorisation-minimisation with decreasing p.
+
+    Parameters
+    ----------
+    X : array_like, shape (m, N)
+        Returns of the assets, one row a round.
+    r : array_like, shape (m,)
+        Returns of the index.
+    lam : float, default 1e-7
+        Price of an asset, > 0; 1e-8 keeps many of some hundred daily series, 1e-6 few.
+    u : float or array_like, shape (N,), default 1
+        Caps of the weights.
+    measure : {"ete", "dr", "hete", "hdr"}, default "ete"
+        Empirical tracking error, downside risk, and both with linear tails.
+    huber : float, default 1e-3
+        Error beyond which "hete" and "hdr" grow linearly, > 0, in units of returns.
+    p : float or sequence of float
+        Widths of the logarithm, > 0, in the order in which they are used; from 1e-1 to 1e-7 in eleven steps by default.
+    max_iter : int, default 1000
+        Most iterations in all. Each p ends when the objective changes by no more than min(p/10, 1e-3) of itself.
+    accelerate : bool, default True
+        Whether to extrapolate (SQUAREM): two or more steps for one, the objective still never increases.
+    start : array_like, shape (N,), optional
+        Uniform by default.
+    total : float, default 1
+        Sum of the weights.
+
+    Returns
+    -------
+    SlaitResult
+        O(m N) an iteration, and O(m N min(m, N)) for the largest eigenvalue.
+    """
+    X = real_array("X", X, InputError)
+    if X.ndim != 2 or 0 in X.shape or not np.isfinite(X).all():
+        raise InputError(f"X must be a finite matrix with one row a round, got shape {X.shape}")
+    r = finite_vector("r", r, InputError, X.shape[0])
+    n = X.shape[1]
+    check_slait(lam, measure, huber, max_iter)
+    total = number("total", total, least=0.0)
+    caps = projections.check_caps(u, n, total)
+    steps = [number("p", value, above=0.0) for value in np.atleast_1d(p)]
+    problem = SlaitProblem(X, r, lam=lam, caps=caps, u=penalty_cap(u), measure=measure, huber=huber, total=total)
+    w = np.full(n, total / n) if start is None else finite_vector("start", start, ParameterError, n)
+    w = projections.capped_simplex_unchecked(w, caps, total)
+    history: list[list[float]] = []
+    iterations = 0
+    for width in steps:
+        value = problem.objective(w, width)
+        values = [value]
+        while iterations < max_iter:
+            iterations += 1
+            if accelerate:
+                w, new = problem.jump(w, width, value)
+            else:
+                w = problem.step(w, width)
+                new = problem.objective(w, width)
+            values.append(new)
+            small = abs(value - new) <= min(0.1 * width, 1e-3) * abs(value)
+            value = new
+            if small:
+                break
+        history.append(values)
+    w = np.where(w > DUST, w, 0.0)
+    if w.any():
+        held = w > 0.0
+        w[held] = projections.capped_simplex_unchecked(w[held] * (total / float(w.sum())), caps[held], total)
+    return SlaitResult(w, history, iterations, problem.lmax)
+
+
+def penalty_cap(u: Any) -> float:
+    """Return the u of the penalty: the largest finite cap, 1 at most."""
+    return min(1.0, float(np.max(u)))
+
+
+def check_slait(lam: Any, measure: Any, huber: Any, max_iter: Any) -> None:
+    """Raise a ParameterError unless the parameters lie in their domains."""
+    number("lam", lam, above=0.0)
+    number("huber", huber, above=0.0)
+    count("max_iter", max_iter)
+    if measure not in MEASURES:
+        raise ParameterError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")

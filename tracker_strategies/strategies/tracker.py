@@ -1,0 +1,113 @@
+"""Tracker: what a tracking strategy does on a bar, without any engine around it.
+
+backtrader's Strategies, the numpy replay and the paper account all drive this one class, which is why they agree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.algorithms import OnlineAlgorithm
+from tracker_strategies.execution.desk import Desk
+from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.execution.rebalancer import Rebalancer
+from tracker_strategies.execution.schedule import Schedule
+from tracker_strategies.strategies.gate import Bar
+from tracker_strategies.strategies.universe import Universe
+
+FloatArray = NDArray[np.float64]
+
+
+class Tracker:
+    """Learns on every bar, decides when the schedule says so, and trades as the fill mode says.
+
+    Parameters
+    ----------
+    algorithm : OnlineAlgorithm
+        Chooses the weights.
+    universe : Universe
+        Says which names may be held.
+    schedule : Schedule
+        Says when to trade.
+    rebalancer : Rebalancer
+        Turns weights into orders.
+    fill : FillMode
+        Says at which prices they fill.
+
+    Attributes
+    ----------
+    weights : (N,) float
+        Target weights for the time after the latest bar.
+    bar : Bar or None
+        The latest bar.
+    """
+
+    def __init__(
+        self, algorithm: OnlineAlgorithm, universe: Universe, schedule: Schedule, rebalancer: Rebalancer, fill: FillMode
+    ) -> None:
+        self.algorithm, self.universe, self.schedule = algorithm, universe, schedule
+        self.rebalancer, self.fill = rebalancer, fill
+        self.weights: FloatArray = np.zeros(algorithm.n_assets)
+        self.bar: Bar | None = None
+        self._decided: FloatArray | None = None
+
+    def close(self, bar: Bar, desk: Desk) -> None:
+        """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
+        due = self.observe(bar)
+        gone = self.universe.gone
+        if gone is not None:
+            for i in np.flatnonzero(gone & (desk.sizes() > 0.0)):
+                desk.settle(int(i), float(bar.close[i]))
+        self._decided = None
+        if not due:
+            return
+        if self.fill is FillMode.OPEN:
+            self._decided = self.weights
+            return
+        deltas = self.rebalancer.plan(
+            self.weights, desk.sizes(), bar.close, desk.cash(), tradable=bar.current, pending=desk.pending()
+        )
+        if self.fill is FillMode.CLOSE:
+            desk.submit(deltas)
+        else:
+            self._decided = deltas
+
+    def open(self, bar: Bar, desk: Desk) -> None:
+        """Open of bar t+1: send what was decided at the close of bar t, as far as the names trade and the cash reaches."""
+        if self._decided is None:
+            return
+        decided, self._decided = self._decided, None
+        current, opens, pending = bar.current, bar.open, desk.pending()
+        if self.fill is FillMode.OPEN:
+            deltas = self.rebalancer.plan(decided, desk.sizes(), opens, desk.cash(), tradable=current, pending=pending)
+        else:
+            if current is not None:
+                decided, opens = np.where(current, decided, 0.0), np.where(np.isfinite(opens), opens, 1.0)
+            deltas = self.rebalancer.fit(decided, desk.sizes(), opens, desk.cash(), pending=pending)
+        desk.submit(deltas)
+
+    def observe(self, bar: Bar) -> bool:
+        """Learn from a bar without trading; True when the schedule, or a change of the universe, asks for a trade."""
+        before, self.bar = self.bar, bar
+        changed = self.universe.follow(bar)
+        active = self.universe.active
+        if before is not None:
+            self.weights = self._learn(before, bar)
+        else:
+            self.weights = self.algorithm.weights if active is None else self.algorithm.restrict(active)
+        return self.schedule.due(bar.date) or changed
+
+    def _learn(self, before: Bar, bar: Bar) -> FloatArray:
+        y = bar.target / before.target - 1.0
+        y_t = float(y[0]) if len(y) == 1 else y
+        active = self.universe.active
+        if bar.age is None and before.age is None and active is None:
+            return self.algorithm.update(bar.close / before.close - 1.0, y_t)
+        # A return is seen when the name traded on both bars; the jump after a halt spans several and is not comparable with y.
+        seen = np.ones(len(self.weights), dtype=bool)
+        for one in (before, bar):
+            if one.age is not None:
+                seen &= one.age == 0
+        x = np.where(seen, bar.close / before.close - 1.0, 0.0)
+        return self.algorithm.update(x, y_t, active=active, observed=seen)
