@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import backtrader as bt
@@ -43,6 +44,24 @@ def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
             raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
 
 
+def check_run(
+    panel: MarketPanel, strategy: type[TrackerStrategy] | str, params: Mapping[str, Any] | None, cash: float
+) -> tuple[type[TrackerStrategy], dict[str, Any]]:
+    """The strategy's class and its parameters as a dict, once everything about the run is known to make sense."""
+    cls = strategy_by_name(strategy) if isinstance(strategy, str) else strategy
+    chosen = dict(params or {})
+    check_params(cls, chosen)
+    panel.require_bars(MIN_BARS)
+    if not cash > 0.0:
+        raise ParameterError(f"cash={cash!r} must be positive")
+    return cls, chosen
+
+
+def describe_params(params: Mapping[str, Any], costs: CostModel | None) -> dict[str, Any]:
+    """Parameters and costs of a run, for its record."""
+    return {**params, **({} if costs is None else {"costs": asdict(costs)})}
+
+
 def backtest(
     panel: MarketPanel,
     strategy: type[TrackerStrategy] | str,
@@ -73,12 +92,7 @@ def backtest(
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """
-    cls = strategy_by_name(strategy) if isinstance(strategy, str) else strategy
-    params = dict(params or {})
-    check_params(cls, params)
-    panel.require_bars(MIN_BARS)
-    if not cash > 0.0:
-        raise ParameterError(f"cash={cash!r} must be positive")
+    cls, params = check_run(panel, strategy, params, cash)
     costs = costs or CostModel()
     cerebro = bt.Cerebro(**{"stdstats": False, **cerebro_options})
     IndexData(panel).add_to(cerebro, lazy=True)
@@ -96,9 +110,6 @@ def backtest(
 def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_per_year: float = 252.0) -> RunRecord:
     """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``."""
     tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
-    params = dict(strategy.p._getkwargs())
-    if costs is not None:
-        params["costs"] = {k: getattr(costs, k) for k in ("bps", "per_share", "min_fee", "slippage_bps")}
     return RunRecord(
         strategy=getattr(strategy, "alias_name", "") or type(strategy).__name__,
         dates=tracking.dates,
@@ -110,7 +121,7 @@ def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_
         turnover=holdings.turnover,
         cost=holdings.cost,
         orders=holdings.orders,
-        params=params,
+        params=describe_params(strategy.p._getkwargs(), costs),
         periods_per_year=periods_per_year,
         decisions=holdings.decisions,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import backtrader as bt
@@ -27,6 +28,15 @@ def bar_dates(numbers: Any) -> NDArray[np.datetime64]:
     if (days == np.floor(days)).all():
         return (days.astype(np.int64) - 719163).astype("datetime64[D]").astype("datetime64[ns]")
     return np.array([np.datetime64(bt.num2date(x).replace(tzinfo=None), "ns") for x in days], dtype="datetime64[ns]")
+
+
+def order_table(log: Sequence[FillColumns], symbols: Sequence[str]) -> pd.DataFrame:
+    """Fills as a table, one row each."""
+    none = FillColumns(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
+    asset, when, size, price, fee = (np.concatenate(column) for column in zip(none, *log, strict=True))
+    names = np.array(symbols, dtype=object)[asset]
+    columns = (bar_dates(when), names, size, price, np.abs(size) * price, fee)
+    return pd.DataFrame(dict(zip(ORDER_COLUMNS, columns, strict=True)))
 
 
 class TrackingAnalyzer(bt.Analyzer):
@@ -162,11 +172,7 @@ class HoldingsAnalyzer(bt.Analyzer):
     @property
     def orders(self) -> pd.DataFrame:
         """One row per fill, when they were asked for."""
-        none = FillColumns(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
-        asset, when, size, price, fee = (np.concatenate(column) for column in zip(none, *self._log, strict=True))
-        names = np.array(self.symbols, dtype=object)[asset]
-        table = (bar_dates(when), names, size, price, np.abs(size) * price, fee)
-        return pd.DataFrame(dict(zip(ORDER_COLUMNS, table, strict=True)))
+        return order_table(self._log, self.symbols)
 
     def get_analysis(self) -> OrderedDict[str, float]:
         """Means over the bars after the first."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from datafeeds import MarketPanel
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.runner import backtest
 from tracker_strategies.errors import TrackerError
+from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import TrackerStrategy
 
 
