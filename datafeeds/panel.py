@@ -154,25 +154,32 @@ class MarketPanel:
             )
         if prices.columns.has_duplicates:
             raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
-        text = [str(c) for c, kind in zip(prices.columns, prices.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(kind)]
-        if text:
-            raise DataError(f"column {text[0]!r} holds text, not numbers: {first_text(prices[text[0]])}")
+        if not all(map(pd.api.types.is_numeric_dtype, set(prices.dtypes))):
+            text = next(
+                c for c, kind in zip(prices.columns, prices.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(kind)
+            )
+            raise DataError(f"column {str(text)!r} holds text, not numbers: {first_text(prices[text])}")
         if not isinstance(prices.index, pd.DatetimeIndex):
             raise DataError(f"the index must hold dates, not {prices.index.dtype}; parse the first column as dates")
         if prices.index.tz is not None:
             raise DataError(
                 f"dates carry the time zone {prices.index.tz}; drop it with .tz_localize(None), session dates have none"
             )
-        assets = [str(c) for c in prices.columns if c not in names]
+        columns = list(prices.columns)
+        which = [columns.index(name) for name in names]
+        keep: slice | list[int] = [i for i in range(len(columns)) if i not in which]
+        if keep == list(range(len(which), len(columns))):
+            keep = slice(len(which), None)  # targets first, as usual: a view, where a list of columns would be a copy
+        assets = [str(c) for c in np.array(columns, dtype=object)[keep]]
         dates = prices.index.to_numpy(dtype="datetime64[ns]")
-        close = prices[[c for c in prices.columns if c not in names]].to_numpy(dtype=np.float64)
-        levels = prices[list(names)].to_numpy(dtype=np.float64)
+        table = prices.to_numpy(dtype=np.float64)
+        close, levels = table[:, keep], table[:, which]
         check_dates(dates)
         if gaps == "error":
             find_holes(close, dates, assets)
         else:
             levels = fill_target_gaps(levels)
-        full = {k: v[[c for c in prices.columns if c not in names]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
+        full = {k: v[[c for c in columns if c not in names]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
         return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, **full)
 
     # -- reading

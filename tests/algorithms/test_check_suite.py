@@ -35,7 +35,6 @@ PORTFOLIO = [
     universe_checks.check_restricting_the_start,
     universe_checks.check_weights_stay_on_the_simplex_in_a_restless_universe,
     universe_checks.check_last_holder_leaves,
-    universe_checks.check_hundred_thousand_steps_on_the_simplex,
 ]
 
 
@@ -54,3 +53,8 @@ def test_every_learner(learner: Learner, check: Callable[..., None]) -> None:
 @pytest.mark.parametrize("check", PORTFOLIO, ids=title)
 def test_every_portfolio_learner(learner: Learner, check: Callable[..., None]) -> None:
     check(learner.make)
+
+
+@each_portfolio_learner
+def test_a_hundred_thousand_steps_on_the_simplex(learner: Learner) -> None:
+    universe_checks.check_hundred_thousand_steps_on_the_simplex(learner.make_for_many_rounds or learner.make)

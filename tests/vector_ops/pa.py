@@ -37,9 +37,7 @@ def run_regression(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, 
 def run_classification(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, np.ndarray]:
     W = a.feasible_from_dict(params.get("W", {"kind": "Rn"}))
     variant, C = params.get("variant", "PA"), aggressiveness(params)
-    learner = a.PAClassifier(
-        len(inputs["w1"]), margin=params["margin"], variant=variant, C=C, feasible=W, start=inputs["w1"]
-    )
+    learner = a.PAClassifier(len(inputs["w1"]), margin=params["margin"], variant=variant, C=C, feasible=W, start=inputs["w1"])
     return play(learner, pairs(inputs))
 
 

@@ -43,7 +43,9 @@ def round_for(v: np.ndarray, W: a.FeasibleSet) -> a.Round:
     return a.Round(np.zeros(v.shape[0]), W.project(v))
 
 
-@register("prox", "log_return", "switching", "weighted_l1", "group_lasso", "const", "sum", "user_linear", "user_quadratic", "edge")
+@register(
+    "prox", "log_return", "switching", "weighted_l1", "group_lasso", "const", "sum", "user_linear", "user_quadratic", "edge"
+)
 def prox(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     h, W, lam = side_information(params["h"]), a.feasible_from_dict(params["W"]), params["lam"]
     v = np.array(inputs["v"], dtype=float)

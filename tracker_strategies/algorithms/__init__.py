@@ -38,11 +38,13 @@ from tracker_strategies.algorithms.side_costs import GroupLasso, SwitchingCost, 
 from tracker_strategies.algorithms.side_information import Round, SideInformation, Sum, side_from_dict
 from tracker_strategies.algorithms.side_smooth import AlphaSignal, Constant, Linear, NegativeLogReturn, Quadratic, UserDefined
 from tracker_strategies.algorithms.slait import SlaitResult, slait
+from tracker_strategies.algorithms.slait_online import SLAIT
 
 __all__ = [
     "APAS",
     "PA",
     "PAS",
+    "SLAIT",
     "AlphaSignal",
     "BatchResult",
     "Box",

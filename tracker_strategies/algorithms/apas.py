@@ -17,9 +17,9 @@ from tracker_strategies.errors import ParameterError
 class APAS(SideInformed):
     r"""PAS whose threshold learns too.
 
-    The round of :class:`PAS` with the threshold :math:`\varepsilon_t` gives :math:`w_{t+1}`. Its optimal value, the Moreau envelope
-    :math:`f_t(\varepsilon)` of the side information at :math:`\hat w(\varepsilon)`, is then the loss of the threshold, which takes a
-    gradient step. With :math:`e = |w_t \cdot x_t - y_t|` and :math:`\zeta = \min(\max(e, \nu), D)`
+    The round of :class:`PAS` with the threshold :math:`\varepsilon_t` gives :math:`w_{t+1}`. Its optimal value, the Moreau
+    envelope :math:`f_t(\varepsilon)` of the side information at :math:`\hat w(\varepsilon)`, is then the loss of the threshold,
+    which takes a gradient step. With :math:`e = |w_t \cdot x_t - y_t|` and :math:`\zeta = \min(\max(e, \nu), D)`
 
     .. math::
 
@@ -60,8 +60,8 @@ class APAS(SideInformed):
 
     Notes
     -----
-    Cost a round: O(N) and one proximal step; with the log return on the simplex less than four projections in all. State: weights,
-    threshold, G and t.
+    Cost a round: O(N) and one proximal step; with the log return on the simplex less than four projections in all.
+    State: weights, threshold, G and t.
 
     Theorem 2 of the paper, a regret of :math:`2 \sqrt{D^3 G^2 T/\nu}` for the thresholds, is false as printed: its proof needs
     :math:`\eta_t` that do not increase. It holds then, for instance when all errors are at least D.
@@ -75,7 +75,7 @@ class APAS(SideInformed):
     --------
     >>> learner = APAS(2, lam=0.5)
     >>> learner.update([0.02, -0.01], 0.02).round(6).tolist()
-    [0.938731, 0.061269]
+    [0.942365, 0.057635]
     >>> round(learner.diagnostics()["eps"], 6)
     0.001
     """
@@ -148,7 +148,7 @@ class APAS(SideInformed):
         return w_next
 
     def diagnostics(self) -> dict[str, float]:
-        """Return the threshold for the next round and G, and of the last round loss, tau, prediction, zeta, eta, g and g_tilde."""
+        """Return the next threshold and G; of the last round loss, tau, prediction, zeta, eta, g and g_tilde."""
         return {
             "eps": self._eps,
             "loss": self._loss,

@@ -46,7 +46,7 @@ def check_positions(groups: Groups, n: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class GroupedSimplex(FeasibleSet):
-    r"""Long-only, fully invested, with limits on the mass of groups (sectors, countries):
+    r"""Long-only, fully invested, with limits on the mass of groups (sectors, countries).
 
     .. math:: \{0 \le w_i \le u_i,\ \textstyle\sum_i w_i = \mathrm{total},\
         L_g \le \sum_{i \in g} w_i \le U_g \text{ for every group } g\}
@@ -164,7 +164,7 @@ class GroupedSimplex(FeasibleSet):
 
         def at(mu: float) -> tuple[Array, Array, float]:
             w = prox_box(z + mu, kinks, 0.0, u)
-            sums = np.bincount(labels, w, L.shape[0])
+            sums: Array = np.bincount(labels, w, L.shape[0]).astype(np.float64)
             return w, sums, float(np.minimum(np.maximum(sums, L), U).sum()) - self.total
 
         w, sums, mu = self._root(at, z, kinks, u, labels, L, U)

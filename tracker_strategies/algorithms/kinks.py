@@ -1,21 +1,23 @@
 r"""Sums of weighted absolute values, and their exact proximal step under one linear constraint.
 
-For :math:`\phi(w) = \sum_j k_j |w - r_j|` with sorted kinks the minimiser of :math:`\tfrac12 (w-a)^2 + \phi(w)` is piecewise linear
-in a: it moves with slope 1, rests on a kink over an interval of length :math:`2 k_j`, moves on. With
+For :math:`\phi(w) = \sum_j k_j |w - r_j|` with sorted kinks the minimiser of :math:`\tfrac12 (w-a)^2 + \phi(w)` is piecewise
+linear in a: it moves with slope 1, rests on a kink over an interval of length :math:`2 k_j`, moves on. With
 
 .. math:: K_j = \sum_{i > j} k_i - \sum_{i \le j} k_i, \qquad
     w(a) = \max(a + K_m, \min(r_m, \dots \max(a + K_1, \min(r_1, a + K_0)) \dots))
 
 it takes 2m comparisons; m = 1 is soft thresholding around r. A budget adds one unknown: the multiplier :math:`\mu` with
-:math:`\sum_i d_i\, w_i(z_i + \mu d_i) = c`. The left side is increasing and piecewise linear in it, so Newton's method in a bracket
-ends on the exact piece; after `MAX_NEWTON` steps the breakpoints are sorted and bisected.
+:math:`\sum_i d_i\, w_i(z_i + \mu d_i) = c`. The left side is increasing and piecewise linear in it, so Newton's method in a
+bracket ends on the exact piece; after `MAX_NEWTON` steps the breakpoints are sorted and bisected.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from tracker_strategies.algorithms.validation import Array, describe_not_finite
+from tracker_strategies.algorithms.validation import Array, Mask, describe_not_finite
 from tracker_strategies.errors import InputError
 
 MAX_NEWTON = 25
@@ -31,7 +33,7 @@ class Kinks:
         k = k if order is None else np.take_along_axis(k, order, 0)
         self.K: Array = k.sum(axis=0) - 2.0 * np.vstack((np.zeros((1, k.shape[1])), np.cumsum(k, axis=0)))
 
-    def part(self, index: Array) -> Kinks:
+    def part(self, index: Any) -> Kinks:
         """Return the kinks of some coordinates."""
         kinks = object.__new__(Kinks)
         kinks.r, kinks.K = self.r[:, index], self.K[:, index]
@@ -39,14 +41,14 @@ class Kinks:
 
     def shrink(self, a: Array) -> Array:
         """Return the minimiser of (w-a)^2/2 + sum k |w - r| in each coordinate."""
-        w = a + self.K[0]
+        w: Array = a + self.K[0]
         for r, K in zip(self.r, self.K[1:], strict=True):
             w = np.maximum(a + K, np.minimum(r, w))
         return w
 
-    def resting(self, w: Array) -> Array:
+    def resting(self, w: Array) -> Mask:
         """Return where w stands on a kink."""
-        on = w == self.r[0]
+        on: Mask = w == self.r[0]
         for r in self.r[1:]:
             on = on | (w == r)
         return on
@@ -54,9 +56,6 @@ class Kinks:
     def breakpoints(self, lo: Bound, hi: Bound) -> Array:
         """Return all a at which the slope of clip(shrink(a), lo, hi) may change, shape (rows, n); infinite ones included."""
         return np.vstack((self.r - self.K[:-1], self.r - self.K[1:], lo - self.K, hi - self.K))
-
-
-NO_KINKS: Kinks | None = None
 
 
 def prox_box(z: Array, kinks: Kinks | None, lo: Bound, hi: Bound) -> Array:

@@ -138,7 +138,7 @@ def log_return_root(prox: Callable[[Array], Array], v: Array, la: float, x: Arra
         slope = (F - last_F) / (s - last_s) if s != last_s else 1.0
         last_s, last_F = s, F
         s -= F / (slope if slope > 1.0 else 1.0)  # also when there is no last point: NaN > 1 is false
-        if not low < s < high:
+        if not low <= s <= high or s <= 0.0 or s == last_s:
             s = math.sqrt(low * high) if low > 0.0 and high > 4.0 * low else 0.5 * (low + high)
             s = max(s, 0.01 * high)
     else:

@@ -17,8 +17,8 @@ from tracker_strategies.errors import InputError, ParameterError
 class MultiTargetPA(OnlineAlgorithm):
     r"""One portfolio that stays within the tubes of q targets, as far as that is possible.
 
-    The return :math:`p = w \cdot x` is compared with all targets: :math:`L(p) = \sum_j \omega_j [\,|p - y_j| - \varepsilon_j\,]_+`. All
-    q constraints have the normal :math:`x_t`, so the joint step is one along it to the return p that solves, exactly,
+    The return :math:`p = w \cdot x` meets all targets: :math:`L(p) = \sum_j \omega_j [\,|p - y_j| - \varepsilon_j\,]_+`.
+    All q constraints have the normal :math:`x_t`, so the joint step is one along it to the return p that solves, exactly,
 
     .. math::
 
@@ -26,8 +26,8 @@ class MultiTargetPA(OnlineAlgorithm):
         \text{PA-I: } \min_p \frac{(p - p_t)^2}{2\|x\|^2} + C L(p); \qquad
         \text{PA-II: } \min_p \frac{(p - p_t)^2}{2\|x\|^2} + C \sum_j \omega_j \ell_j(p)^2
 
-    and :math:`w_{t+1} = P_W(w_t + (p - p_t)\, x_t/\|x_t\|^2)`. Tubes that overlap are all entered; between targets that contradict
-    each other the weighted median decides. One target gives :class:`PA`.
+    and :math:`w_{t+1} = P_W(w_t + (p - p_t)\, x_t/\|x_t\|^2)`. Tubes that overlap are all entered; between targets that
+    contradict each other the weighted median decides. One target gives :class:`PA`.
 
     Parameters
     ----------
@@ -55,8 +55,9 @@ class MultiTargetPA(OnlineAlgorithm):
 
     Examples
     --------
-    >>> learner = MultiTargetPA(2, n_targets=2, eps=0.002)
-    >>> w = learner.update([0.02, -0.01], [0.010, 0.012])  # both tubes contain 0.010
+    >>> from tracker_strategies.algorithms import RealSpace
+    >>> learner = MultiTargetPA(2, n_targets=2, eps=0.002, feasible=RealSpace(), start=[0.5, 0.5])
+    >>> w = learner.update([0.02, -0.01], [0.010, 0.012])  # 0.010 is the nearest return inside both tubes
     >>> round(learner.predict([0.02, -0.01]), 6)
     0.01
     """
@@ -88,7 +89,8 @@ class MultiTargetPA(OnlineAlgorithm):
         self.eps, self.omega, self.rule = widths.tolist(), weights.tolist(), rule
         self.C = check_variant(variant, C)
         self.variant = variant
-        self._widths, self._weights = (widths, weights) if rule == "tubes" else (np.array([weights @ widths]), np.ones(1))
+        self._widths: Array = widths if rule == "tubes" else np.array([float(weights.dot(widths))])
+        self._weights: Array = weights if rule == "tubes" else np.ones(1)
         self._loss = self._tau = self._prediction = 0.0
 
     def _target(self, y: Any) -> Any:

@@ -27,14 +27,15 @@ class MultiplicativePA(OnlineAlgorithm):
     .. math:: w_{t+1,j} \propto w_{t,j} \exp(\tau_t v_j)
 
     and :math:`\tau = 4\ell/R^2` with the range :math:`R = \max_j v_j - \min_j v_j` (scale "range"), or, scale "inf",
-    :math:`4\ell/\|x\|_\infty^2` for regression and classification of instances x >= 0 and :math:`\ell/(8\|v\|_\infty^2)` for uniclass.
+    :math:`4\ell/\|x\|_\infty^2` for regression and classification of instances x >= 0 and :math:`\ell/(8\|v\|_\infty^2)` for
+    uniclass.
 
     Parameters
     ----------
     n_assets : int
         Number of assets N.
     eps : float, default 1e-4
-        Insensitivity: for regression a return, >= 0; for uniclass a radius, >= 0; for classification minus the margin, any number.
+        Insensitivity: for regression a return, >= 0; for uniclass a radius, >= 0; for classification minus the margin.
     task : {"regression", "classification", "uniclass"}, default "regression"
     scale : {"range", "inf"}, default "range"
         "inf" is the paper's and needs instances >= 0. Returns have signs: only their range matters, as a constant in v cancels.
@@ -43,13 +44,13 @@ class MultiplicativePA(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N). The loss on the example falls, but not to zero. A weight of zero, of a newcomer say, would stay zero for ever:
-    before an active round it is raised to 1 % of an equal weight. R = 0 is passive.
+    Cost a round: O(N). The loss on the example falls, but not to zero. A weight of zero, of a newcomer say, would stay zero for
+    ever: before an active round it is raised to 1 % of an equal weight. R = 0 is passive.
 
     References
     ----------
-    Crammer, Dekel, Shalev-Shwartz, Singer, *Online passive-aggressive algorithms*, NIPS 2003: sec. 6, losses bounded by Theorem 4;
-    with the range in place of the norm the same bound follows from Hoeffding's lemma for instances of any sign.
+    Crammer, Dekel, Shalev-Shwartz, Singer, *Online passive-aggressive algorithms*, NIPS 2003: sec. 6, losses bounded by
+    Theorem 4; with the range in place of the norm the same bound follows from Hoeffding's lemma for instances of any sign.
 
     Examples
     --------

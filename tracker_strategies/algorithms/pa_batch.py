@@ -32,7 +32,7 @@ def pa_batch(
     start: Any = None,
     feasible: FeasibleSet = RealSpace(),  # noqa: B008 (immutable)
 ) -> BatchResult:
-    r"""Convert the online algorithm into a batch one: update on the first example whose squared loss exceeds beta, until there is none.
+    r"""Update on the first example whose squared loss exceeds beta, until there is none: the online algorithm as a batch one.
 
     Parameters
     ----------
@@ -99,5 +99,6 @@ def pa_batch(
 
 def _discrepancies(task: str, w: Array, X: Array, Y: Array) -> Array:
     if task == "uniclass":
-        return np.linalg.norm(X - w, axis=1)
+        distances: Array = np.linalg.norm(X - w, axis=1)
+        return distances
     return -Y * (X @ w) if task == "classification" else np.abs(Y - X @ w)

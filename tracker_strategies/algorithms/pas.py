@@ -60,7 +60,7 @@ class PAS(SideInformed):
     --------
     >>> learner = PAS(2, lam=0.5, eps=0.0)
     >>> learner.update([0.02, -0.01], 0.005).round(6).tolist()  # on target: only the log return pulls
-    [0.503731, 0.496269]
+    [0.507461, 0.492539]
     """
 
     def __init__(

@@ -1,8 +1,9 @@
-r"""Proximal steps :math:`\arg\min_{w \in W} h(w) + \|w - v\|^2/(2\lambda)` for sums h of the known terms, exact where that can be.
+r"""Proximal steps :math:`\arg\min_{w \in W} h(w) + \|w - v\|^2/(2\lambda)` for sums h of the known terms, exact where it can be.
 
-Terms are collected in :class:`Parts` and folded: linear and quadratic ones move and scale v; those with kinks and group norms make
-up an inner step P, solved by one scalar root; the log return adds a root around it (:mod:`.log_prox`); user-defined gradients are
-handled by SCA around P (:mod:`.sca`). Only combinations without such a structure, like group norms on a box, are split.
+Terms are collected in :class:`Parts` and folded: linear and quadratic ones move and scale v; those with kinks and group norms
+make up an inner step P, solved by one scalar root; the log return adds a root around it (:mod:`.log_prox`); user-defined
+gradients are handled by SCA around P (:mod:`.sca`). Only combinations without such a structure, like group norms on a box, are
+split.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def _capped(W: CappedSimplex, z: Array, kinks: Kinks) -> Array:
 
 
 def _l1_ball(c: float, z: Array, kinks: Kinks) -> Array:
-    """Inside the ball nothing binds. Outside, theta |w| is linear on the side of zero where a coordinate starts, and it stays there."""
+    """Inside the ball nothing binds. Outside, theta |w| is linear on the side of zero where a coordinate starts and stays."""
     w = kinks.shrink(z)
     if float(np.abs(w).sum()) <= c:
         return w

@@ -24,8 +24,8 @@ class SwitchingCost(SideInformation):
     reference : array_like, shape (N,), optional
         A fixed :math:`r_t`.
     against : {"weights", "drifted"}, default "weights"
-        :math:`r_t` without a reference: the weights of the round, :math:`w_t`, as in the paper; or what they have become after the
-        returns of the round, :math:`w_t \circ (1 + x_t)/(1 + w_t \cdot x_t)`, so that the term prices real turnover.
+        :math:`r_t` without a reference: the weights of the round, :math:`w_t`, as in the paper; or what they have become after
+        the returns of the round, :math:`w_t \circ (1 + x_t)/(1 + w_t \cdot x_t)`, so that the term prices real turnover.
     """
 
     term = "switching"

@@ -130,8 +130,8 @@ class Sum(SideInformation):
         for h in terms:
             if not isinstance(h, SideInformation):
                 raise ParameterError(f"a sum of side information has terms such as NegativeLogReturn(), got {h!r}")
-            flat += h.terms if isinstance(h, Sum) else [h]
-        self.terms = tuple(flat)
+            flat += list(h.terms) if isinstance(h, Sum) else [h]
+        self.terms: tuple[SideInformation, ...] = tuple(flat)
         self.reads_signal = any(h.reads_signal for h in flat)
 
     def value(self, w: Array, at: Round) -> float:

@@ -58,8 +58,8 @@ class NegativeLogReturn(SideInformation):
             least = float(x.min())
             if least < -1.0 or (least == -1.0 and float(x.max()) == -1.0):
                 raise InputError(
-                    f"1 + x.w must stay positive for a log return, but x holds returns down to {least:g}, a loss of 100 % or more: "
-                    "returns are fractions, -0.02 is minus two percent"
+                    f"1 + x.w must stay positive for a log return, but x holds returns down to {least:g}: a loss of 100 % or "
+                    "more; returns are fractions, -0.02 is minus two percent"
                 )
         return x
 
@@ -108,7 +108,7 @@ class Linear(SideInformation):
 
 @register
 class AlphaSignal(SideInformation):
-    r"""A view on the assets that the user supplies in each round, :math:`h_t(w) = -a\, \alpha_t \cdot w`: hold more of high alpha.
+    r"""A view on the assets that the user supplies in each round, :math:`h_t(w) = -a\, \alpha_t \cdot w`: more of high alpha.
 
     :math:`\alpha_t` is the `signal` of ``update(x, y, signal=alpha)``; without one the term is zero in that round if `optional`.
 

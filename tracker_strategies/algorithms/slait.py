@@ -5,14 +5,14 @@ r"""SLAIT: sparse index tracking on a window of returns, the batch rival of the 
     \min_w\ \frac1m \sum_i \phi\big((Xw - r)_i\big) + \lambda \sum_j \frac{\ln(1 + w_j/p)}{\ln(1 + u/p)}
     \qquad \text{s.t. } 0 \le w \le u,\ \sum_j w_j = 1
 
-with :math:`\phi(e) = e^2` (empirical tracking error, "ete"), :math:`[-e]_+^2` (downside risk, "dr"), or either of them with linear tails
-beyond a threshold (Huber, "hete" and "hdr"). The logarithms approximate the number of assets as p decreases.
+with :math:`\phi(e) = e^2` (empirical tracking error, "ete"), :math:`[-e]_+^2` (downside risk, "dr"), or either of them with
+linear tails beyond a threshold (Huber, "hete" and "hdr"). The logarithms approximate the number of assets as p decreases.
 
 References
 ----------
 Benidis, Feng, Palomar, *Sparse portfolios for high-dimensional financial index tracking*, IEEE Trans. Signal Process. 66, 2018.
-Varadhan, Roland, *Simple and globally convergent methods for accelerating the convergence of any EM algorithm*, Scand. J. Stat. 35, 2008
-(SQUAREM).
+Varadhan, Roland, *Simple and globally convergent methods for accelerating the convergence of any EM algorithm*, Scand. J. Stat.
+35, 2008 (SQUAREM).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SlaitProblem:
         return float(fit.mean()) + self.lam * float(np.log1p(w / p).sum()) / math.log1p(self.u / p)
 
     def step(self, w: Array, p: float) -> Array:
-        r"""Return the minimiser of the majoriser at w: :math:`P(w - (\nabla + d)/(2L))`, :math:`d = \lambda/((p + w)\ln(1 + u/p))`."""
+        r"""Return the minimiser of the majoriser at w, :math:`P(w - (\nabla + d)/2L)`, :math:`d = \lambda/((p+w)\ln(1 + u/p))`."""
         e = self.X @ w - self.r
         if self.downside:
             e = np.minimum(e, 0.0)
@@ -87,7 +87,7 @@ class SlaitProblem:
         return projections.capped_simplex_unchecked(w - move / scale, self.caps, self.total)
 
     def jump(self, w: Array, p: float, value: float) -> tuple[Array, float]:
-        """Return a point reached by extrapolating two steps, brought back to the set, and its value, never above `value` (SQUAREM)."""
+        """Return a point extrapolated from two steps and projected, and its value, never above `value` (SQUAREM)."""
         w1 = self.step(w, p)
         w2 = self.step(w1, p)
         r, v = w1 - w, w2 - 2.0 * w1 + w

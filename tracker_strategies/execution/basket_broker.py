@@ -74,6 +74,15 @@ class BasketBroker(bt.brokers.BackBroker):
         self._plain = True
 
     @property
+    def _unrealized(self) -> float:
+        """Gain of the open positions. Worked out when asked for: nothing on a bar needs it."""
+        return float(sum(held.size * (data.close[0] - held.price) for data, held in self.positions.items() if held.size))
+
+    @_unrealized.setter
+    def _unrealized(self, value: float) -> None:
+        """Ignore what the base class keeps on every bar."""
+
+    @property
     def book(self) -> Book | None:
         """The positions that are kept as arrays."""
         book: Book | None = self.positions.book
@@ -113,7 +122,7 @@ class BasketBroker(bt.brokers.BackBroker):
         book = self.book
         assert book is not None
         self.cash += float(book.sizes[place]) * price
-        book.sizes[place] = book.cost[place] = 0.0
+        book.close_position(place)
 
     # -- backtrader's hooks
     # --------------------------------------------------------------------------------------------------------
@@ -191,18 +200,17 @@ class BasketBroker(bt.brokers.BackBroker):
             self._fundshares += extra / self._fundval
             self.cash += extra
         close = self.prices.read().close
-        if not np.isfinite(held := float(book.sizes @ close)):  # a name without a price is not held; 0 * NaN says otherwise
+        held = float(book.sizes.dot(close))
+        if held != held:  # NaN: a name without a price is not held, but 0 * NaN says otherwise
             own = book.sizes != 0.0
-            held = float(book.sizes[own] @ close[own])
-        gain = held - float(book.cost.sum())
-        for data, position in self.positions.strangers():
-            info = self.getcommissioninfo(data)
-            held += info.getvaluesize(position.size, data.close[0]) if position.size else 0.0
-            gain += info.profitandloss(position.size, position.price, data.close[0]) if position.size else 0.0
+            held = float(book.sizes[own].dot(close[own]))
+        if self.positions.opened:
+            for data, position in self.positions.strangers():
+                held += self.getcommissioninfo(data).getvaluesize(position.size, data.close[0]) if position.size else 0.0
         self._value = self._valuelever = self.cash + held
         self._fundval = self._value / self._fundshares
         self._valuemkt = self._valuemktlever = held
-        self._leverage, self._unrealized = 1.0, gain
+        self._leverage = 1.0
         return float(self._value)
 
 

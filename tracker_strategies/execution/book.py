@@ -23,7 +23,8 @@ class Book:
     datas : sequence of N feeds
         Perhaps made on demand; then it says itself at which place a feed stands.
     sizes, cost : (N,) float
-        Shares held, and what they cost in all; a sell takes its share of the cost with it.
+        Shares held, and what they cost in all; a sell takes its share of the cost with it. ``sizes`` is replaced, never written
+        to, so that who keeps one keeps a moment.
     """
 
     def __init__(self, datas: Sequence[Any]) -> None:
@@ -43,6 +44,11 @@ class Book:
         self.sizes = self.sizes + deltas
         np.divide(self.sizes, most, out=most)
         self.cost *= most
+
+    def close_position(self, place: int) -> None:
+        """Forget a position. Arrays handed out before stay as they are."""
+        self.sizes = self.sizes.copy()
+        self.sizes[place] = self.cost[place] = 0.0
 
     def price(self, place: int) -> float:
         """Average price of a position; 0 without one."""
@@ -68,6 +74,7 @@ class BookPosition(Position):
     def size(self, value: float) -> None:
         # backtrader sets the size first and then the price; keep the price until it does.
         price = self.price
+        self._book.sizes = self._book.sizes.copy()
         self._book.sizes[self._place] = value
         self._book.cost[self._place] = value * price
 
@@ -99,6 +106,11 @@ class Positions(collections.defaultdict[Any, Position]):
                 held = self.pop(data)
                 book.sizes[place], book.cost[place] = held.size, held.size * held.price
         self.book = book
+
+    @property
+    def opened(self) -> bool:
+        """Whether any position object has been made."""
+        return super().__len__() > 0
 
     def strangers(self) -> Iterator[tuple[Any, Position]]:
         """Positions outside the book."""

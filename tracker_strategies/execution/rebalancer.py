@@ -41,7 +41,7 @@ def _least(values: FloatArray) -> float:
 def _weighted(rate: FloatArray | float, values: FloatArray) -> float:
     """Sum of rate times values, for one rate or one per name."""
     if isinstance(rate, float):
-        return rate * float(np.add.reduce(values)) if rate else 0.0
+        return rate * float(np.add.reduce(values)) if abs(rate) > 1e-18 else 0.0
     return float(rate.dot(values))
 
 
@@ -107,18 +107,19 @@ class Rebalancer:
         """
         if tradable is not None:
             prices = np.where(tradable | (sizes > 0.0), prices, 1.0)
-        self._check(weights, sizes, prices)
         if pending is not None:
             cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
             sizes = np.maximum(sizes + pending, 0.0)
         held = sizes * prices
-        value = cash + float(np.add.reduce(held))
-        if not 0.0 < value < np.inf:
-            raise AccountError(f"the account is worth {value:g} (cash {cash:g}); there is nothing to rebalance")
-        goal = weights * value
-        free = self._free(goal, held, value, tradable)
-        deltas = self._affordable(goal, sizes, held, prices, cash, value, free)
-        return deltas if self.max_turnover is None else self._capped(deltas, sizes, prices, cash, value)
+        have = float(np.add.reduce(held))
+        total = float(np.add.reduce(weights))
+        if not (0.0 < cash + have < np.inf and total <= 1.0 + 1e-9 and _least(sizes) >= 0.0):
+            self._diagnose(weights, sizes, prices, cash)
+        free = self._free(weights, held, cash + have, tradable)
+        deltas = self._affordable(weights, total, sizes, held, have, prices, cash, free)
+        if self.max_turnover is not None:
+            deltas = self._capped(deltas, sizes, prices, cash, cash + have)
+        return deltas
 
     def fit(
         self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float, *, pending: FloatArray | None = None
@@ -137,9 +138,8 @@ class Rebalancer:
         if held and cash + flow >= reserve:
             return deltas
         sells, buys = np.minimum(deltas, 0.0), np.maximum(deltas, 0.0)
-        np.maximum(sells, -sizes, out=sells)
-        if cash + self.costs.cash_flow(sells + buys, prices) >= reserve:
-            return np.asarray(sells + buys)
+        if not held:
+            np.maximum(sells, -sizes, out=sells)
 
         def scaled(s: float) -> FloatArray:
             some = buys * s
@@ -153,40 +153,47 @@ class Rebalancer:
 
     # -- pieces ------------------------------------------------------------------------------------------------------------------
 
-    def _check(self, weights: FloatArray, sizes: FloatArray, prices: FloatArray) -> None:
+    def _diagnose(self, weights: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float) -> None:
+        """Say what is wrong with an input that led nowhere. Checking every input on every bar would cost as much as planning."""
         if not weights.shape == sizes.shape == prices.shape:
             shapes = ", ".join(str(a.shape) for a in (weights, sizes, prices))
             raise InputError(f"weights, sizes and prices have shapes {shapes}: one entry per name")
-        total = float(np.add.reduce(weights))
-        if not (_least(weights) >= 0.0 and total <= 1.0 + 1e-9):
-            bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
-            what = f"weight {weights[bad[0]]!r} at position {bad[0]}" if bad.size else f"weights that sum to {total:.12g}"
+        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+        if bad.size or weights.sum() > 1.0 + 1e-9:
+            what = f"weight {weights[bad[0]]!r} at position {bad[0]}" if bad.size else f"weights that sum to {weights.sum():.12g}"
             raise InputError(f"{what}: targets must be finite, >= 0 and sum to at most 1")
-        if _least(sizes) < 0.0:
+        if (sizes < 0.0).any():
             short = int(sizes.argmin())
             raise AccountError(f"position {short} is short by {-sizes[short]:g} shares; this rebalancer is long only")
-        if not _least(prices) > 0.0:
+        if not (np.isfinite(prices) & (prices > 0.0)).all():
             raise InputError("a name to be traded or valued has no positive finite price; read prices through the gate")
+        value = cash + float(sizes @ prices)
+        if not 0.0 < value < np.inf:
+            raise AccountError(f"the account is worth {value:g} (cash {cash:g}); there is nothing to rebalance")
 
-    def _free(self, goal: FloatArray, held: FloatArray, value: float, tradable: BoolArray | None) -> BoolArray | None:
+    def _free(self, weights: FloatArray, held: FloatArray, value: float, tradable: BoolArray | None) -> BoolArray | None:
         """Names that may be traded now: open for trading, and outside the band."""
         if not self.band:
             return tradable
-        moved: BoolArray = (np.abs(goal - held) >= self.band * value) | ((goal == 0.0) & (held > 0.0))
+        moved: BoolArray = (np.abs(weights * value - held) >= self.band * value) | ((weights == 0.0) & (held > 0.0))
         return moved if tradable is None else np.logical_and(moved, tradable)
 
     def _affordable(
         self,
-        goal: FloatArray,
+        weights: FloatArray,
+        total: float,
         sizes: FloatArray,
         held: FloatArray,
+        have: float,
         prices: FloatArray,
         cash: float,
-        value: float,
         free: BoolArray | None,
     ) -> FloatArray:
         """Newton's method on s until the plan itself, rounded and rid of dust, can be paid for."""
+        value = cash + have
+        goal = weights * value
         want = goal / prices
+        dust = DUST * value
 
         def plan_at(s: float) -> FloatArray:
             target = s * want
@@ -195,32 +202,33 @@ class Rebalancer:
             change = target - sizes
             # A change below rounding is no trade, and selling for less than the fee would only burn cash.
             worth = np.abs(change) * prices
-            change *= worth > DUST * value
+            change *= worth > dust
             if self.costs.min_fee:
                 change[(change < 0.0) & (worth <= self.costs.fees(change, prices))] = 0.0
             if free is not None:
                 change[~free] = 0.0
             return np.asarray(change)
 
-        reserve = DUST * value
         if not (self.costs.min_fee or self.lot):
-            if free is not None:
-                goal, held = goal[free], held[free]
-            step = self._stepper(goal, held, prices if free is None else prices[free], cash, reserve)
+            if free is None:
+                step = self._stepper(goal, total * value, held, have, prices, cash - dust)
+            else:
+                some, own = goal[free], held[free]
+                step = self._stepper(some, float(some.sum()), own, float(own.sum()), prices[free], cash - dust)
             s = 1.0
             for _ in range(_NEWTON_STEPS):
                 s = step(s)
                 plan = plan_at(s)
-                if cash + self.costs.cash_flow(plan, prices) >= 0.0:
+                if cash + self.costs.cash_flow(plan, prices) >= 0.0 and _least(sizes + plan) >= 0.0:
                     return plan
-        return self._bisect(plan_at, prices, cash, reserve)
+        self._diagnose(weights, sizes, prices, cash)
+        return self._bisect(plan_at, prices, cash, dust)
 
     def _stepper(
-        self, goal: FloatArray, held: FloatArray, prices: FloatArray, cash: float, reserve: float
+        self, goal: FloatArray, total: float, held: FloatArray, have: float, prices: FloatArray, cash: float
     ) -> Callable[[float], float]:
         """One step of Newton's method towards s* of the module's docstring, as a function of s."""
-        total, have = float(np.add.reduce(goal)), float(np.add.reduce(held))
-        budget = cash + have - reserve
+        budget = cash + have
         buy, sell = self.costs.side_rates(prices)
         # b [g]_+ + c [-g]_+ = (b + c)/2 |g| + (b - c)/2 g
         even, odd = 0.5 * (buy + sell), 0.5 * (buy - sell)
@@ -228,7 +236,7 @@ class Rebalancer:
         def step(s: float) -> float:
             gap = s * goal - held
             over = s * total + _weighted(even, np.abs(gap)) + _weighted(odd, gap) - budget
-            if over <= 0.0:
+            if not over > 0.0:
                 return s
             slope = total + _weighted(even, np.sign(gap) * goal) + _weighted(odd, goal)
             return max(0.0, s - over / slope) if slope > 0.0 else s

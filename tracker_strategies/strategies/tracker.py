@@ -99,8 +99,10 @@ class Tracker:
         return self.schedule.due(bar.date) or changed
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
-        y = bar.target / before.target - 1.0
-        y_t = float(y[0]) if len(y) == 1 else y
+        if len(bar.target) == 1:
+            y_t: float | FloatArray = float(bar.target[0]) / float(before.target[0]) - 1.0
+        else:
+            y_t = bar.target / before.target - 1.0
         active = self.universe.active
         if bar.age is None and before.age is None and active is None:
             return self.algorithm.update(bar.close / before.close - 1.0, y_t)
