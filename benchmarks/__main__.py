@@ -14,11 +14,13 @@ from rich.table import Table
 import benchmarks
 from benchmarks.measure import Report, machine
 
-HELPERS = ("measure", "markets")
+HELPERS = ("markets", "measure", "peers", "preset")
 
 
 def names() -> list[str]:
-    return sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in HELPERS and not m.name.startswith("_"))
+    return sorted(
+        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in HELPERS and not m.name.startswith("_")
+    )
 
 
 def show(report: Report, console: Console) -> None:

@@ -27,8 +27,11 @@ class Timing:
         return statistics.median(self.seconds)
 
 
-def side_by_side(contenders: Mapping[str, Callable[[], Any]], repeats: Mapping[str, int] | int = 3) -> tuple[dict[str, Timing], dict[str, Any]]:
-    """Run all contenders in turn, round after round, so that a busy moment hits all alike. A contender with fewer repeats sits out the rest.
+def side_by_side(
+    contenders: Mapping[str, Callable[[], Any]], repeats: Mapping[str, int] | int = 3
+) -> tuple[dict[str, Timing], dict[str, Any]]:
+    """Run all contenders in turn, round after round, so that a busy moment hits all alike. A contender with fewer repeats sits
+    out the rest.
 
     Returns the timings and what each contender returned last.
     """
@@ -48,7 +51,19 @@ def side_by_side(contenders: Mapping[str, Callable[[], Any]], repeats: Mapping[s
 
 def machine() -> dict[str, str]:
     """Python, machine and versions, printed with every result."""
-    names = ("numpy", "scipy", "pandas", "backtrader", "bt", "vectorbt", "cvxportfolio", "cvxpy", "river", "scikit-learn", "numba")
+    names = (
+        "numpy",
+        "scipy",
+        "pandas",
+        "backtrader",
+        "bt",
+        "vectorbt",
+        "cvxportfolio",
+        "cvxpy",
+        "river",
+        "scikit-learn",
+        "numba",
+    )
     found = {}
     for name in names:
         try:
@@ -71,7 +86,13 @@ class Report:
         """A row per contender, with its ratio to the base (how many times faster)."""
         for name, timing in timings.items():
             ratio = timings[base].least / timing.least
-            row = {"contender": name, "min s": timing.least, "median s": timing.median, f"x {base}": ratio, "repeats": len(timing.seconds)}
+            row = {
+                "contender": name,
+                "min s": timing.least,
+                "median s": timing.median,
+                f"x {base}": ratio,
+                "repeats": len(timing.seconds),
+            }
             self.rows.append(row)
 
     def claim(self, text: str, reached: float, *, at_least: float | None = None, at_most: float | None = None) -> None:

@@ -96,7 +96,7 @@ class MultiTargetPA(OnlineAlgorithm):
     def _target(self, y: Any) -> Any:
         y = np.reshape(y, -1) if self.n_targets == 1 and np.size(y) == 1 else y
         target = finite_vector("y", y, InputError, self.n_targets)
-        if not float(target.dot(target)) <= MAX_NORM2:
+        if not float(np.abs(target).max()) <= MAX_NORM2**0.5:
             raise InputError(f"y must hold simple returns, finite and not huge, got {y!r}")
         return target if self.rule == "tubes" else np.array([target.dot(self.omega)])
 

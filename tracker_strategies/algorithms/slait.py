@@ -56,7 +56,8 @@ class SlaitProblem:
     def __init__(
         self, X: Array, r: Array, *, lam: float, caps: Array, u: float, measure: str, huber: float = math.inf, total: float = 1.0
     ) -> None:
-        self.X, self.r, self.lam, self.caps, self.u, self.total = X, r, lam, caps, u, total
+        self.X: Array = np.ascontiguousarray(X)  # one layout, one order of sums: equal windows give equal weights
+        self.r, self.lam, self.caps, self.u, self.total = r, lam, caps, u, total
         self.downside = measure in ("dr", "hdr")
         self.huber = huber if measure in ("hete", "hdr") else math.inf
         m, n = X.shape
@@ -73,7 +74,7 @@ class SlaitProblem:
         return float(fit.mean()) + self.lam * float(np.log1p(w / p).sum()) / math.log1p(self.u / p)
 
     def step(self, w: Array, p: float) -> Array:
-        r"""Return the minimiser of the majoriser at w, :math:`P(w - (\nabla + d)/2L)`, :math:`d = \lambda/((p+w)\ln(1 + u/p))`."""
+        r"""Return the minimiser of the majoriser, :math:`P(w - (\nabla + d)/2L)`, :math:`d = \lambda/((p+w)\ln(1 + u/p))`."""
         e = self.X @ w - self.r
         if self.downside:
             e = np.minimum(e, 0.0)
