@@ -16,16 +16,30 @@ if TYPE_CHECKING:
     from tracker_strategies.execution.commission import charge
     from tracker_strategies.execution.costs import CostModel
     from tracker_strategies.runner import backtest, record_of
-    from tracker_strategies.strategies import BuyAndHold, ConstantWeight, EqualWeight, PATracker, TrackerStrategy
+    from tracker_strategies.strategies import (
+        APASTracker,
+        BuyAndHold,
+        ConstantWeight,
+        EqualWeight,
+        MultiplicativePATracker,
+        PASTracker,
+        PATracker,
+        SLAITTracker,
+        TrackerStrategy,
+    )
 
 _HOMES = {
+    "APASTracker": "strategies",
     "BuyAndHold": "strategies",
     "ConstantWeight": "strategies",
     "CostModel": "execution.costs",
     "EqualWeight": "strategies",
     "HoldingsAnalyzer": "analysis.analyzers",
+    "MultiplicativePATracker": "strategies",
+    "PASTracker": "strategies",
     "PATracker": "strategies",
     "RunRecord": "analysis.record",
+    "SLAITTracker": "strategies",
     "TrackerStrategy": "strategies",
     "TrackingAnalyzer": "analysis.analyzers",
     "backtest": "runner",
@@ -35,13 +49,17 @@ _HOMES = {
 }
 
 __all__ = [
+    "APASTracker",
     "BuyAndHold",
     "ConstantWeight",
     "CostModel",
     "EqualWeight",
     "HoldingsAnalyzer",
+    "MultiplicativePATracker",
+    "PASTracker",
     "PATracker",
     "RunRecord",
+    "SLAITTracker",
     "TrackerStrategy",
     "TrackingAnalyzer",
     "backtest",

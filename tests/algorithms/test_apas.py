@@ -114,7 +114,7 @@ def test_theorem_2_holds_when_no_step_is_longer_than_the_one_before(seed: int, v
 
 
 def test_theorem_2_fails_as_printed() -> None:
-    """Errors 1.01, 1.01, 2 with slopes +1, +1, -1: steps for the large errors are twice as long, and the regret grows linearly."""
+    """Errors 1.01, 1.01, 2 with slopes +1, +1, -1: steps at large errors are twice as long, and the regret grows linearly."""
     params = {"lam": 0.25, "nu": 1.0, "D": 2.0, "eps1": 1.0, "G": 1.0, "G_mode": "fixed", "variant": "PA", "W": {"kind": "Rn"}}
     excess = []
     for rounds in (300, 600, 1200):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -67,8 +68,9 @@ def sca(
     """
     max_iter, tol = count("max_iter", max_iter), number("tol", tol, least=0.0)
     w_tilde = start
-    for k, (w, w_tilde, _) in enumerate(sca_iterates(gradient, v, lam, project, start, gamma=gamma, rho=rho), 1):
-        if float(np.abs(w_tilde - w).max()) <= tol or k >= max_iter:
+    steps = sca_iterates(gradient, v, lam, project, start, gamma=gamma, rho=rho)
+    for w, w_tilde, _ in islice(steps, max_iter):
+        if float(np.abs(w_tilde - w).max()) <= tol:
             break
     return w_tilde
 

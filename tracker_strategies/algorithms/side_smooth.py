@@ -54,7 +54,7 @@ class NegativeLogReturn(SideInformation):
 
     def _returns(self, at: Round, nonnegative: bool) -> Array:
         x = at.x if self.x is None else self.x
-        if nonnegative:
+        if nonnegative and not float(x.dot(x)) < 1.0:  # else no return is as low as -1
             least = float(x.min())
             if least < -1.0 or (least == -1.0 and float(x.max()) == -1.0):
                 raise InputError(

@@ -41,7 +41,7 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
     """Whether the recursion covers this run."""
     r = tracker.rebalancer
     limits = r.lot or r.band or r.max_turnover is not None or r.costs.min_fee or r.costs.per_share
-    return panel.complete and not limits
+    return panel.complete and not limits and tracker.tuner is None and tracker.signal is None
 
 
 def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
@@ -86,12 +86,11 @@ def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
 def _decisions(panel: MarketPanel, tracker: Tracker, whole: FloatArray) -> tuple[FloatArray, list[bool]]:
     algorithm = tracker.algorithm
     x = whole - 1.0
-    y = panel.target_close[1:] / panel.target_close[:-1] - 1.0
-    single = y.shape[1] == 1
+    levels = panel.target_close
     decisions = np.empty(panel.close.shape)
     decisions[0] = algorithm.weights
     for t in range(len(x)):
-        decisions[t + 1] = algorithm.update(x[t], float(y[t, 0]) if single else y[t])
+        decisions[t + 1] = algorithm.update(x[t], tracker.target_return(levels[t], levels[t + 1]))
     return decisions, [tracker.schedule.due(day) for day in panel.dates]
 
 

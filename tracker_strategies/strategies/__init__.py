@@ -2,9 +2,35 @@
 
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.baselines import BuyAndHold, ConstantWeight, EqualWeight
-from tracker_strategies.strategies.passive_aggressive import PATracker
+from tracker_strategies.strategies.passive_aggressive import (
+    APASTracker,
+    MultiplicativePATracker,
+    PASTracker,
+    PATracker,
+    SLAITTracker,
+)
 
 #: Every strategy that can be run by name, in the order in which it is listed.
-STRATEGIES: tuple[type[TrackerStrategy], ...] = (PATracker, EqualWeight, BuyAndHold, ConstantWeight)
+STRATEGIES: tuple[type[TrackerStrategy], ...] = (
+    PATracker,
+    PASTracker,
+    APASTracker,
+    MultiplicativePATracker,
+    SLAITTracker,
+    EqualWeight,
+    BuyAndHold,
+    ConstantWeight,
+)
 
-__all__ = ["STRATEGIES", "BuyAndHold", "ConstantWeight", "EqualWeight", "PATracker", "TrackerStrategy"]
+__all__ = [
+    "STRATEGIES",
+    "APASTracker",
+    "BuyAndHold",
+    "ConstantWeight",
+    "EqualWeight",
+    "MultiplicativePATracker",
+    "PASTracker",
+    "PATracker",
+    "SLAITTracker",
+    "TrackerStrategy",
+]

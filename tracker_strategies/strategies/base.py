@@ -19,6 +19,7 @@ from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for
+from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.universe import Universe
 
@@ -38,6 +39,7 @@ class TrackerStrategy(bt.Strategy):
 
     Params:
       - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
+      - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
       - ``lot`` (0): smallest number of shares; 0 for fractional shares
@@ -51,6 +53,7 @@ class TrackerStrategy(bt.Strategy):
 
     params: Any = (
         ("target", None),
+        ("blend", None),
         ("fill", "next_open"),
         ("rebalance", 1),
         ("lot", 0.0),
@@ -63,6 +66,8 @@ class TrackerStrategy(bt.Strategy):
 
     #: The name under which the command line knows the strategy; empty for abstract ones.
     alias_name = ""
+    #: One backtrader line per asset, for algorithms that take a signal; a subclass may set them in its ``__init__``.
+    signal_lines: Sequence[Any] | None = None
 
     def __init__(self) -> None:
         if self.p.broker not in ("basket", "ordinary"):
@@ -91,7 +96,15 @@ class TrackerStrategy(bt.Strategy):
             Schedule(p.rebalance),
             Rebalancer(costs, float(p.lot), float(p.band), p.max_turnover),
             FillMode.parse(p.fill),
+            blend=blend_of(p.blend),
+            tuner=cls.make_tuner(p, symbols),
+            signal=getattr(p, "signal", None),
         )
+
+    @classmethod
+    def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:
+        """What chooses a parameter of the algorithm on the first bars; nothing, for most."""
+        return None
 
     @property
     def algorithm(self) -> OnlineAlgorithm:
@@ -160,7 +173,13 @@ class TrackerStrategy(bt.Strategy):
 
     def next(self) -> None:
         """Close of a bar."""
+        if self.signal_lines is not None:
+            self.tracker.signal = self._read_lines
         self.tracker.close(self.gate.read(), self.desk)
+
+    def _read_lines(self, bar: Bar) -> list[float]:
+        assert self.signal_lines is not None
+        return [line[0] if len(line) else np.nan for line in self.signal_lines]
 
     def prenext_open(self) -> None:
         """As :meth:`prenext`."""
@@ -169,6 +188,19 @@ class TrackerStrategy(bt.Strategy):
     def next_open(self) -> None:
         """Open of a bar."""
         self.tracker.open(self.gate.read(), self.desk)
+
+
+def blend_of(weights: Any) -> FloatArray | None:
+    """Weights of several targets, scaled to sum 1."""
+    if weights is None:
+        return None
+    try:
+        blend = np.array([float(x) for x in (weights.split(",") if isinstance(weights, str) else weights)])
+    except (TypeError, ValueError):
+        blend = np.zeros(0)
+    if not (len(blend) and np.isfinite(blend).all() and (blend >= 0.0).all() and blend.sum() > 0.0):
+        raise ParameterError(f"blend={weights!r} must be one number >= 0 per target with a positive sum, for example 0.7,0.3")
+    return np.asarray(blend / blend.sum())
 
 
 def find_assets(datas: list[Any], targets: list[Any]) -> Sequence[Any]:

@@ -5,15 +5,20 @@ backtrader's Strategies, the numpy replay and the paper account all drive this o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
+from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.desk import Desk
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar
+from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.universe import Universe
 
 FloatArray = NDArray[np.float64]
@@ -34,6 +39,12 @@ class Tracker:
         Turns weights into orders.
     fill : FillMode
         Says at which prices they fill.
+    blend : (q,) float, optional
+        Weights of the targets, when there are several: the algorithm follows their weighted mean. Equal by default.
+    tuner : BudgetTuner, optional
+        Chooses a parameter of the algorithm on the first bars.
+    signal : callable, optional
+        From a bar to one number per asset, for algorithms that take side information. NaN is no view.
 
     Attributes
     ----------
@@ -44,10 +55,20 @@ class Tracker:
     """
 
     def __init__(
-        self, algorithm: OnlineAlgorithm, universe: Universe, schedule: Schedule, rebalancer: Rebalancer, fill: FillMode
+        self,
+        algorithm: OnlineAlgorithm,
+        universe: Universe,
+        schedule: Schedule,
+        rebalancer: Rebalancer,
+        fill: FillMode,
+        *,
+        blend: FloatArray | None = None,
+        tuner: BudgetTuner | None = None,
+        signal: Callable[[Bar], Any] | None = None,
     ) -> None:
-        self.algorithm, self.universe, self.schedule = algorithm, universe, schedule
-        self.rebalancer, self.fill = rebalancer, fill
+        self.algorithm = algorithm if tuner is None else tuner.start()
+        self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
+        self.blend, self.tuner, self.signal = blend, tuner, signal
         self.weights: FloatArray = np.zeros(algorithm.n_assets)
         self.bar: Bar | None = None
         self._decided: FloatArray | None = None
@@ -99,17 +120,33 @@ class Tracker:
         return self.schedule.due(bar.date) or changed
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
-        if len(bar.target) == 1:
-            y_t: float | FloatArray = float(bar.target[0]) / float(before.target[0]) - 1.0
-        else:
-            y_t = bar.target / before.target - 1.0
+        y = self.target_return(before.target, bar.target)
+        extra: dict[str, Any] = {}
+        if self.signal is not None:
+            extra["signal"] = np.nan_to_num(np.asarray(self.signal(bar), dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
         active = self.universe.active
-        if bar.age is None and before.age is None and active is None:
-            return self.algorithm.update(bar.close / before.close - 1.0, y_t)
-        # A return is seen when the name traded on both bars; the jump after a halt spans several and is not comparable with y.
-        seen = np.ones(len(self.weights), dtype=bool)
-        for one in (before, bar):
-            if one.age is not None:
-                seen &= one.age == 0
-        x = np.where(seen, bar.close / before.close - 1.0, 0.0)
-        return self.algorithm.update(x, y_t, active=active, observed=seen)
+        x = bar.close / before.close - 1.0
+        if not (bar.age is None and before.age is None and active is None):
+            # A return is seen when the name traded on both bars; the jump after a halt spans several and is not comparable with
+            # y.
+            seen = np.ones(len(x), dtype=bool)
+            for one in (before, bar):
+                if one.age is not None:
+                    seen &= one.age == 0
+            x = np.where(seen, x, 0.0)
+            extra |= {"active": active, "observed": seen}
+        weights = self.algorithm.update(x, y, **extra)
+        if self.tuner is not None:
+            tuned = self.tuner.feed(x, y, extra)
+            if tuned is not None:
+                self.algorithm, weights = tuned, tuned.weights
+        return weights
+
+    def target_return(self, before: FloatArray, now: FloatArray) -> float:
+        """Return of the target, or of the blend of several, between two rows of levels."""
+        if len(now) == 1:
+            return float(now[0]) / float(before[0]) - 1.0
+        y = now / before - 1.0
+        if self.blend is not None and len(self.blend) != len(y):
+            raise ParameterError(f"blend has {len(self.blend)} weights for {len(y)} targets; give one per target")
+        return float(y.mean() if self.blend is None else self.blend.dot(y))
