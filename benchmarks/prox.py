@@ -1,7 +1,8 @@
 """The proximal step of the log return: exact, against Algorithm 2 of the APAS paper (SCA), projected gradient, ADMM and cvxpy.
 
 Inputs are those of APAS on a synthetic market with the trade-off 0.2, the largest of the paper. All methods start from the
-weights of the round. The paper leaves the decay `rho` of the steps of Algorithm 2 open: 0.1 and 0.01, our own default, are both measured.
+weights of the round. The paper leaves the decay `rho` of the steps of Algorithm 2 open: 0.1 and 0.01, our own default, are both
+measured.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tracker_strategies.analysis.metrics import tracking_metrics
 from tracker_strategies.execution.desk import Desk, FillColumns, OrderDesk
 from tracker_strategies.strategies.base import find_targets
+from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
 
@@ -61,6 +62,8 @@ class TrackingAnalyzer(bt.Analyzer):
         targets = getattr(self.strategy, "targets", None)
         self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
         self.names = tuple(d._name for d in self.targets)
+        self._tracker: Tracker | None = getattr(self.strategy, "tracker", None) if self.p.target is None else None
+        self._broker = self.strategy.broker
         self._when: list[Any] = []
         self._value: list[float] = []
         self._index: list[Any] = []
@@ -71,11 +74,11 @@ class TrackingAnalyzer(bt.Analyzer):
 
     def next(self) -> None:
         """Close of a bar."""
-        self._value.append(self.strategy.broker.getvalue())
-        bar = getattr(self.strategy, "bar", None)
-        if bar is not None and self.p.target is None:
-            self._when.append(bar.date)
-            self._index.append(bar.target)
+        self._value.append(self._broker.getvalue())
+        tracker = self._tracker
+        if tracker is not None and tracker.bar is not None:
+            self._when.append(tracker.bar.date)
+            self._index.append(tracker.bar.target)
         else:
             self._when.append(self.strategy.datetime[0])
             self._index.append([d.close[0] for d in self.targets])
@@ -121,6 +124,8 @@ class HoldingsAnalyzer(bt.Analyzer):
         self.assets = getattr(strategy, "assets", strategy.datas)
         self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in self.assets)
         self._desk: Desk = getattr(strategy, "desk", None) or OrderDesk(strategy, self.assets)
+        self._tracker: Tracker | None = getattr(strategy, "tracker", None)
+        self._broker = strategy.broker
         self._held: list[FloatArray] = []
         self._prices: list[FloatArray] = []
         self._decisions: list[FloatArray] = []
@@ -135,23 +140,24 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     def next(self) -> None:
         """Close of a bar."""
-        value = self.strategy.broker.getvalue()
+        value = self._broker.getvalue()
         before = self._values[-1] if self._values else value
         self._values.append(value)
         self._held.append(self._desk.sizes())
-        self._prices.append(self._closes())
         fills = self._desk.fills()
         self._traded.append(0.0 if fills is None else fills.traded / before)
         self._paid.append(0.0 if fills is None else fills.paid)
         if self.p.orders and fills is not None:
             self._log.append(fills.columns())
-        decided = getattr(self.strategy, "weights", None)
-        if decided is not None:
-            self._decisions.append(decided)  # trackers make a new array on every bar, nobody writes to an old one
-
-    def _closes(self) -> FloatArray:
-        bar = getattr(self.strategy, "bar", None)
-        return bar.close if bar is not None else np.array([d.close[0] for d in self.assets])
+        tracker = self._tracker
+        if tracker is None or tracker.bar is None:
+            self._prices.append(np.array([d.close[0] for d in self.assets]))
+            chosen = getattr(self.strategy, "weights", None)  # strategies of other origin may have them too
+            if chosen is not None:
+                self._decisions.append(np.array(chosen))
+        else:  # trackers make new arrays on every bar, nobody writes to an old one
+            self._prices.append(tracker.bar.close)
+            self._decisions.append(tracker.weights)
 
     @property
     def weights(self) -> FloatArray:

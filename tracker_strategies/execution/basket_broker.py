@@ -256,21 +256,25 @@ def watches_trades(strategy: Any) -> bool:
     return bool(_ears(strategy)[1])
 
 
-def _ears(strategy: Any) -> tuple[bool, bool]:
-    ears: tuple[bool, bool] | None = getattr(strategy, "_ears", None)
+def hears_cash(strategy: Any) -> bool:
+    """Whether anybody wants to be told of cash, value and fund value on every bar."""
+    return bool(_ears(strategy)[2])
+
+
+def _ears(strategy: Any) -> tuple[bool, bool, bool]:
+    ears: tuple[bool, bool, bool] | None = getattr(strategy, "_ears", None)
     if ears is None:
         analyzers = [*strategy.analyzers, *strategy._slave_analyzers]
+
+        def anybody(*methods: str) -> bool:
+            return any(_overrides([strategy], bt.Strategy, m) or _overrides(analyzers, bt.Analyzer, m) for m in methods)
+
         lists = (o if isinstance(o, list) else [o] for o in strategy.observers)
         curious = any(
             type(o).__name__ not in _BLIND_OBSERVERS and not getattr(o, "blind", False) for group in lists for o in group
         )
-        trades = (
-            curious or _overrides([strategy], bt.Strategy, "notify_trade") or _overrides(analyzers, bt.Analyzer, "notify_trade")
-        )
-        orders = (
-            trades or _overrides([strategy], bt.Strategy, "notify_order") or _overrides(analyzers, bt.Analyzer, "notify_order")
-        )
-        ears = strategy._ears = (orders, trades)
+        trades = curious or anybody("notify_trade")
+        ears = strategy._ears = (trades or anybody("notify_order"), trades, anybody("notify_cashvalue", "notify_fund"))
     return ears
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,13 @@ class CostModel:
                 f"costs of {self.bps + self.slippage_bps:g} basis points a side leave nothing to invest; 5 is typical"
             )
 
-    @property
+    @cached_property
+    def even_odd(self) -> tuple[float, float]:
+        """Half the sum and half the difference of what buying and selling a unit of value costs, per-share fees aside."""
+        buy, sell = replace(self, per_share=0.0).side_rates(np.ones(1))
+        return 0.5 * float(buy + sell), 0.5 * float(buy - sell)
+
+    @cached_property
     def free(self) -> bool:
         """Whether trading costs nothing."""
         return not (self.bps or self.per_share or self.min_fee or self.slippage_bps)

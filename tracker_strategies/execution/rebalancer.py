@@ -38,11 +38,42 @@ def _least(values: FloatArray) -> float:
     return float(np.minimum.reduce(values))
 
 
-def _weighted(rate: FloatArray | float, values: FloatArray) -> float:
-    """Sum of rate times values, for one rate or one per name."""
-    if isinstance(rate, float):
-        return rate * float(np.add.reduce(values)) if abs(rate) > 1e-18 else 0.0
-    return float(rate.dot(values))
+def next_scale(
+    s: float,
+    gap: FloatArray,
+    goal: FloatArray,
+    total: float,
+    have: float,
+    budget: float,
+    even: FloatArray | float,
+    odd: FloatArray | float,
+) -> float:
+    """One step of Newton's method from s towards s* of the module's docstring; s itself when it is affordable.
+
+    Parameters
+    ----------
+    s : float
+    gap : (N,) float
+        s goal - held.
+    goal : (N,) float
+        Values wished for, w V; `total` is their sum.
+    have, budget : float
+        Value held now, and value that may be spent on holdings and costs.
+    even, odd : float or (N,) float
+        Half the sum and half the difference of the costs of buying and selling: b [g]_+ + c [-g]_+ = even |g| + odd g.
+    """
+    if isinstance(even, float) and isinstance(odd, float):
+        cost = even * float(np.add.reduce(np.abs(gap))) + odd * (s * total - have)
+        over = s * total + cost - budget
+        if not over > 0.0:
+            return s
+        slope = total * (1.0 + odd) + even * float(np.sign(gap).dot(goal))
+    else:
+        over = s * total + float((even * np.abs(gap) + odd * gap).sum()) - budget
+        if not over > 0.0:
+            return s
+        slope = total + float(((even * np.sign(gap) + odd) * goal).sum())
+    return max(0.0, s - over / slope) if slope > 0.0 else s
 
 
 @dataclass(frozen=True)
@@ -113,7 +144,8 @@ class Rebalancer:
         held = sizes * prices
         have = float(np.add.reduce(held))
         total = float(np.add.reduce(weights))
-        if not (0.0 < cash + have < np.inf and total <= 1.0 + 1e-9 and _least(sizes) >= 0.0):
+        fits = weights.shape == held.shape == prices.shape
+        if not (fits and 0.0 < cash + have < np.inf and total <= 1.0 + 1e-9 and _least(sizes) >= 0.0):
             self._diagnose(weights, sizes, prices, cash)
         free = self._free(weights, held, cash + have, tradable)
         deltas = self._affordable(weights, total, sizes, held, have, prices, cash, free)
@@ -210,38 +242,25 @@ class Rebalancer:
             return np.asarray(change)
 
         if not (self.costs.min_fee or self.lot):
-            if free is None:
-                step = self._stepper(goal, total * value, held, have, prices, cash - dust)
-            else:
-                some, own = goal[free], held[free]
-                step = self._stepper(some, float(some.sum()), own, float(own.sum()), prices[free], cash - dust)
-            s = 1.0
+            budget, want_total = value - dust, total * value
+            if free is not None:
+                goal, held = goal[free], held[free]
+                want_total, have = float(goal.sum()), float(held.sum())
+                budget = cash + have - dust
+            even, odd = self.costs.even_odd if not self.costs.per_share else self._rates(prices if free is None else prices[free])
+            s, gap = 1.0, goal - held
             for _ in range(_NEWTON_STEPS):
-                s = step(s)
+                s = next_scale(s, gap, goal, want_total, have, budget, even, odd)
                 plan = plan_at(s)
                 if cash + self.costs.cash_flow(plan, prices) >= 0.0 and _least(sizes + plan) >= 0.0:
                     return plan
+                gap = s * goal - held
         self._diagnose(weights, sizes, prices, cash)
         return self._bisect(plan_at, prices, cash, dust)
 
-    def _stepper(
-        self, goal: FloatArray, total: float, held: FloatArray, have: float, prices: FloatArray, cash: float
-    ) -> Callable[[float], float]:
-        """One step of Newton's method towards s* of the module's docstring, as a function of s."""
-        budget = cash + have
+    def _rates(self, prices: FloatArray) -> tuple[FloatArray | float, FloatArray | float]:
         buy, sell = self.costs.side_rates(prices)
-        # b [g]_+ + c [-g]_+ = (b + c)/2 |g| + (b - c)/2 g
-        even, odd = 0.5 * (buy + sell), 0.5 * (buy - sell)
-
-        def step(s: float) -> float:
-            gap = s * goal - held
-            over = s * total + _weighted(even, np.abs(gap)) + _weighted(odd, gap) - budget
-            if not over > 0.0:
-                return s
-            slope = total + _weighted(even, np.sign(gap) * goal) + _weighted(odd, goal)
-            return max(0.0, s - over / slope) if slope > 0.0 else s
-
-        return step
+        return 0.5 * (buy + sell), 0.5 * (buy - sell)
 
     def _bisect(self, plan_at: Callable[[float], FloatArray], prices: FloatArray, cash: float, reserve: float) -> FloatArray:
         """The plan at the largest s in [0, 1] found affordable; at s = 0 it only sells."""

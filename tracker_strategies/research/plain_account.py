@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
-from tracker_strategies.execution.rebalancer import DUST
+from tracker_strategies.execution.rebalancer import DUST, next_scale
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
@@ -98,28 +98,23 @@ class _Rates:
     """Proportional costs and the two operations on values that need them."""
 
     def __init__(self, costs: CostModel) -> None:
-        buy, sell = (float(rate) for rate in costs.side_rates(np.ones(1)))
         self.slip, self.rate = costs.slippage_bps * 1e-4, costs.bps * 1e-4
-        self.even, self.odd = 0.5 * (buy + sell), 0.5 * (buy - sell)
+        self.even, self.odd = costs.even_odd
 
     def plan(self, w: FloatArray, h: FloatArray, c: float) -> FloatArray:
-        """Value to buy and sell of each name: one step of Newton's method for s, more only if it was not enough."""
+        """Value to buy and sell of each name."""
         have = float(np.add.reduce(h))
         value = c + have
         budget = value * (1.0 - DUST)
-        gap = w * value
-        total = float(np.add.reduce(gap))
-        gap -= h
+        goal = w * value
+        total = float(np.add.reduce(goal))
+        gap = goal - h
         s = 1.0
         while True:
-            gross = float(np.add.reduce(np.abs(gap)))
-            over = s * total + self.even * gross + self.odd * (s * total - have) - budget
-            if over <= 1e-3 * DUST * value:
+            before, s = s, next_scale(s, gap, goal, total, have, budget, self.even, self.odd)
+            if before - s <= 1e-14:
                 return gap
-            slope = total * (1.0 + self.odd) + self.even * value * float(np.sign(gap).dot(w))
-            step = over / slope
-            s -= step
-            gap -= (step * value) * w
+            gap -= (before - s) * goal
 
     def fill(self, h: FloatArray, m: FloatArray, c: float) -> tuple[FloatArray, float, float, float]:
         """Values, cash, value traded and costs after trades worth m at the quotes; buys shrink together if cash falls short."""

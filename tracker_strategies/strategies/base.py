@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
-from tracker_strategies.execution.basket_broker import take_baskets
+from tracker_strategies.execution.basket_broker import hears_cash, take_baskets
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import BasketDesk, Desk, OrderDesk
@@ -159,6 +159,11 @@ class TrackerStrategy(bt.Strategy):
     def _periodset(self) -> None:
         super()._periodset()
         self._longest = max(self._minperiods)
+
+    def _notify(self, qorders: Sequence[Any] = (), qtrades: Sequence[Any] = ()) -> None:
+        """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
+        if self._orderspending or self._tradespending or qorders or qtrades or hears_cash(self):
+            super()._notify(list(qorders), list(qtrades))
 
     def clear(self) -> None:
         """End of a bar: backtrader would keep every order for ever; here they are gone once announced."""
