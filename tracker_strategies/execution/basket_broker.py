@@ -270,9 +270,8 @@ def _ears(strategy: Any) -> tuple[bool, bool, bool]:
             return any(_overrides([strategy], bt.Strategy, m) or _overrides(analyzers, bt.Analyzer, m) for m in methods)
 
         lists = (o if isinstance(o, list) else [o] for o in strategy.observers)
-        curious = any(
-            type(o).__name__ not in _BLIND_OBSERVERS and not getattr(o, "blind", False) for group in lists for o in group
-        )
+        watching = [o for group in lists for o in group if type(o).__name__ not in _BLIND_OBSERVERS]
+        curious = any(not getattr(o, "blind", False) for o in watching)
         trades = curious or anybody("notify_trade")
         ears = strategy._ears = (trades or anybody("notify_order"), trades, anybody("notify_cashvalue", "notify_fund"))
     return ears

@@ -62,15 +62,16 @@ def next_scale(
     even, odd : float or (N,) float
         Half the sum and half the difference of the costs of buying and selling: b [g]_+ + c [-g]_+ = even |g| + odd g.
     """
+    tolerance = 1e-15 * budget  # rounding, far below the dust that is kept aside
     if isinstance(even, float) and isinstance(odd, float):
         cost = even * float(np.add.reduce(np.abs(gap))) + odd * (s * total - have)
         over = s * total + cost - budget
-        if not over > 0.0:
+        if not over > tolerance:
             return s
         slope = total * (1.0 + odd) + even * float(np.sign(gap).dot(goal))
     else:
         over = s * total + float((even * np.abs(gap) + odd * gap).sum()) - budget
-        if not over > 0.0:
+        if not over > tolerance:
             return s
         slope = total + float(((even * np.sign(gap) + odd) * goal).sum())
     return max(0.0, s - over / slope) if slope > 0.0 else s

@@ -112,23 +112,25 @@ class _Rates:
         s = 1.0
         while True:
             before, s = s, next_scale(s, gap, goal, total, have, budget, self.even, self.odd)
-            if before - s <= 1e-14:
+            if before == s:
                 return gap
             gap -= (before - s) * goal
 
     def fill(self, h: FloatArray, m: FloatArray, c: float) -> tuple[FloatArray, float, float, float]:
         """Values, cash, value traded and costs after trades worth m at the quotes; buys shrink together if cash falls short."""
-        flow, traded, paid = self._outcome(m)
+        net, gross = float(np.add.reduce(m)), float(np.add.reduce(np.abs(m)))
+        flow, traded, paid = self._outcome(net, gross)
         reserve = 0.1 * DUST * (abs(c) + traded)
         if c + flow < reserve:
-            sells, buys = np.minimum(m, 0.0), np.maximum(m, 0.0)
-            budget, need = c + self._outcome(sells)[0], -self._outcome(buys)[0]
-            m = sells + buys * min(1.0, max(0.0, (budget - reserve) / need))
-            flow, traded, paid = self._outcome(m)
+            bought, sold = 0.5 * (gross + net), 0.5 * (gross - net)
+            budget, need = c + self._outcome(-sold, sold)[0], -self._outcome(bought, bought)[0]
+            part = min(1.0, max(0.0, (budget - reserve) / need))
+            m = m - (1.0 - part) * np.maximum(m, 0.0)
+            flow, traded, paid = self._outcome(part * bought - sold, part * bought + sold)
         return h + m, c + flow, traded, paid
 
-    def _outcome(self, m: FloatArray) -> tuple[float, float, float]:
-        net, gross = float(np.add.reduce(m)), float(np.add.reduce(np.abs(m)))
+    def _outcome(self, net: float, gross: float) -> tuple[float, float, float]:
+        """Change of cash, value traded and costs of trades with this sum and this sum of absolute values."""
         traded = gross + self.slip * net
         fees = self.rate * traded
         return -net - self.slip * gross - fees, traded, fees + self.slip * gross
