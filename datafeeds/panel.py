@@ -212,6 +212,14 @@ class MarketPanel:
         return np.maximum.accumulate(rows, axis=0)
 
     @cached_property
+    def returns(self) -> FloatArray:
+        """(T-1, N) simple returns from bar to bar, NaN where either price is missing. Worked out once for all who share it."""
+        returns = self.close[1:] / self.close[:-1]
+        returns -= 1.0
+        returns.setflags(write=False)
+        return returns
+
+    @cached_property
     def periods_per_year(self) -> float:
         """252, 52 or 12, by the median distance of the dates; for finer bars, 252 times the bars of a typical day."""
         if self.n_bars < 2:

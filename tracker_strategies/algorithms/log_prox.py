@@ -21,6 +21,8 @@ from tracker_strategies.errors import InputError
 MAX_STEPS = 30
 ROUNDING = 4e-16
 ZERO = thresholds.ZERO
+CHEAP_BELOW = 300
+"""Number of assets below which a step in one unknown costs no less than one in two."""
 
 
 def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array) -> Array:
@@ -56,10 +58,8 @@ def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array
     cell = np.empty(())  # a number in here reaches numpy without a conversion
     limit = 1e3 * (1.0 + total)  # a threshold beyond it costs digits
     inside = guess > ZERO
-    for _ in range(MAX_STEPS):
-        k = int(np.count_nonzero(inside))  # a numpy integer would slow down the arithmetic
-        if k == 0:
-            break
+    k = int(np.count_nonzero(inside))  # a numpy integer would slow down the arithmetic
+    for _ in range(MAX_STEPS if k else 0):
         b, c, sum_v, sum_xv = M.dot(inside.astype(np.float64)).tolist()
         theta_v = (sum_v - total) / k
         p = 1.0 + sum_xv - b * theta_v
@@ -79,6 +79,15 @@ def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array
         last, inside = inside, u > ZERO
         if inside.tobytes() == last.tobytes():
             return np.maximum(u, ZERO)
+        k = int(np.count_nonzero(inside))
+        held = -1 if n >= CHEAP_BELOW else k
+        while 0 < k != held:  # the threshold alone is a cheaper way to the next support
+            cell[()] = (float(inside.astype(np.float64).dot(u)) - total) / k
+            u -= cell
+            inside, held = u > ZERO, k
+            k = int(np.count_nonzero(inside))
+        if k == 0:
+            break
     return log_return_root(lambda z: thresholds.simplex(z, total), v, la, x, guess)
 
 

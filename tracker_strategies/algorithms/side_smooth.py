@@ -15,6 +15,16 @@ from tracker_strategies.algorithms.validation import Array, number, real_array
 from tracker_strategies.errors import InputError, ParameterError
 
 
+def refuse_ruin(x: Array) -> None:
+    """Raise an InputError when long-only weights could lose everything, or more."""
+    least = float(x.min())
+    if least < -1.0 or (least == -1.0 and float(x.max()) == -1.0):
+        raise InputError(
+            f"1 + x.w must stay positive for a log return, but x holds returns down to {least:g}: a loss of 100 % or "
+            "more; returns are fractions, -0.02 is minus two percent"
+        )
+
+
 @register
 class NegativeLogReturn(SideInformation):
     r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: lean towards what has just risen (the term of the paper).
@@ -54,13 +64,8 @@ class NegativeLogReturn(SideInformation):
 
     def _returns(self, at: Round, nonnegative: bool) -> Array:
         x = at.x if self.x is None else self.x
-        if nonnegative and not float(x.dot(x)) < 1.0:  # else no return is as low as -1
-            least = float(x.min())
-            if least < -1.0 or (least == -1.0 and float(x.max()) == -1.0):
-                raise InputError(
-                    f"1 + x.w must stay positive for a log return, but x holds returns down to {least:g}: a loss of 100 % or "
-                    "more; returns are fractions, -0.02 is minus two percent"
-                )
+        if nonnegative and not x.dot(x) < 1.0:  # else no return is as low as -1
+            refuse_ruin(x)
         return x
 
     def prox(self, v: Array, lam: float, W: FeasibleSet, at: Round) -> Array:

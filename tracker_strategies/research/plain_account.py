@@ -46,36 +46,39 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
 
 def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
     """Learn, then account. The learner does not see the account, so the one can be done before the other."""
-    whole = panel.close[1:] / panel.close[:-1]
-    decisions, due = _decisions(panel, tracker, whole)
+    x = panel.returns
+    decisions, due = _decisions(panel, tracker)
     T, N = panel.close.shape
     mode, rates = tracker.fill, _Rates(tracker.rebalancer.costs)
-    night, day = whole, None  # without opens, the open of a bar is its close: all happens before it
-    if panel.open is not None and mode is not FillMode.CLOSE:
-        night, day = panel.open[1:] / panel.close[:-1], panel.close[1:] / panel.open[1:]
     held = np.empty((T, N))
     cashes, turnover, cost = np.empty(T), np.zeros(T), np.zeros(T)
     h, c = np.zeros(N), cash
     held[0], cashes[0], value = h, c, cash
+    with_opens = panel.open is not None and mode is not FillMode.CLOSE
     for t in range(T - 1):
-        if due[t]:
-            if mode is FillMode.CLOSE:
-                h, c, traded, paid = rates.fill(h, rates.plan(decisions[t], h, c), c)
-                h *= whole[t]
-            else:
-                if mode is FillMode.OPEN:
-                    h = h * night[t]
-                    m = rates.plan(decisions[t], h, c)
-                else:
-                    m = rates.plan(decisions[t], h, c)
-                    m *= night[t]
-                    h = h * night[t]
-                h, c, traded, paid = rates.fill(h, m, c)
-                if day is not None:
-                    h *= day[t]
-            turnover[t + 1], cost[t + 1] = traded / value, paid
+        # Before the fill prices move by `night`, after it by `day`; without opens the open of a bar is its close.
+        if with_opens and panel.open is not None:
+            night, day = panel.open[t + 1] / panel.close[t], panel.close[t + 1] / panel.open[t + 1]
         else:
-            h = h * whole[t]
+            night, day = x[t] + 1.0, None
+        if not due[t]:
+            h = h * night if day is None else h * night * day
+        elif mode is FillMode.CLOSE:
+            h, c, traded, paid = rates.fill(h, rates.plan(decisions[t], h, c), c)
+            h *= night
+        else:
+            if mode is FillMode.OPEN:
+                h = h * night
+                m = rates.plan(decisions[t], h, c)
+            else:
+                m = rates.plan(decisions[t], h, c)
+                m *= night
+                h = h * night
+            h, c, traded, paid = rates.fill(h, m, c)
+            if day is not None:
+                h *= day
+        if due[t]:
+            turnover[t + 1], cost[t + 1] = traded / value, paid
         held[t + 1], cashes[t + 1] = h, c
         value = c + float(np.add.reduce(h))
     values = cashes + held.sum(axis=1)
@@ -83,9 +86,8 @@ def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
     return Path(values, held, turnover, cost, decisions)
 
 
-def _decisions(panel: MarketPanel, tracker: Tracker, whole: FloatArray) -> tuple[FloatArray, list[bool]]:
-    algorithm = tracker.algorithm
-    x = whole - 1.0
+def _decisions(panel: MarketPanel, tracker: Tracker) -> tuple[FloatArray, list[bool]]:
+    algorithm, x = tracker.algorithm, panel.returns
     levels = panel.target_close
     decisions = np.empty(panel.close.shape)
     decisions[0] = algorithm.weights
