@@ -45,55 +45,44 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
 
 
 def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
-    """Learn, then account. The learner does not see the account, so the one can be done before the other."""
-    x = panel.returns
-    decisions, due = _decisions(panel, tracker)
+    """Account and learn in one loop: what the learner has just touched is what the account needs next."""
     T, N = panel.close.shape
-    mode, rates = tracker.fill, _Rates(tracker.rebalancer.costs)
-    held = np.empty((T, N))
+    x, levels, algorithm, mode = panel.returns, panel.target_close, tracker.algorithm, tracker.fill
+    rates = _Rates(tracker.rebalancer.costs)
+    due = [tracker.schedule.due(day) for day in panel.dates]
+    opens = panel.open if mode is not FillMode.CLOSE else None
+    held, decisions = np.empty((T, N)), np.empty((T, N))
     cashes, turnover, cost = np.empty(T), np.zeros(T), np.zeros(T)
-    h, c = np.zeros(N), cash
-    held[0], cashes[0], value = h, c, cash
-    with_opens = panel.open is not None and mode is not FillMode.CLOSE
+    h, c, value, w = np.zeros(N), cash, cash, algorithm.weights
+    held[0], cashes[0], decisions[0] = h, c, w
     for t in range(T - 1):
         # Before the fill prices move by `night`, after it by `day`; without opens the open of a bar is its close.
-        if with_opens and panel.open is not None:
-            night, day = panel.open[t + 1] / panel.close[t], panel.close[t + 1] / panel.open[t + 1]
-        else:
-            night, day = x[t] + 1.0, None
-        if not due[t]:
-            h = h * night if day is None else h * night * day
-        elif mode is FillMode.CLOSE:
-            h, c, traded, paid = rates.fill(h, rates.plan(decisions[t], h, c), c)
-            h *= night
-        else:
+        night, day = x[t] + 1.0, None
+        if opens is not None:
+            night, day = opens[t + 1] / panel.close[t], panel.close[t + 1] / opens[t + 1]
+        if due[t]:
             if mode is FillMode.OPEN:
                 h = h * night
-                m = rates.plan(decisions[t], h, c)
+                m = rates.plan(w, h, c)
             else:
-                m = rates.plan(decisions[t], h, c)
-                m *= night
-                h = h * night
+                m = rates.plan(w, h, c)
+                if mode is FillMode.NEXT_OPEN:
+                    m *= night
+                    h = h * night
             h, c, traded, paid = rates.fill(h, m, c)
-            if day is not None:
-                h *= day
-        if due[t]:
             turnover[t + 1], cost[t + 1] = traded / value, paid
-        held[t + 1], cashes[t + 1] = h, c
+            if mode is FillMode.CLOSE:
+                h *= night
+        else:
+            h = h * night
+        if day is not None:
+            h *= day
         value = c + float(np.add.reduce(h))
+        w = algorithm.update(x[t], tracker.target_return(levels[t], levels[t + 1]))
+        held[t + 1], cashes[t + 1], decisions[t + 1] = h, c, w
     values = cashes + held.sum(axis=1)
     held /= values[:, None]
     return Path(values, held, turnover, cost, decisions)
-
-
-def _decisions(panel: MarketPanel, tracker: Tracker) -> tuple[FloatArray, list[bool]]:
-    algorithm, x = tracker.algorithm, panel.returns
-    levels = panel.target_close
-    decisions = np.empty(panel.close.shape)
-    decisions[0] = algorithm.weights
-    for t in range(len(x)):
-        decisions[t + 1] = algorithm.update(x[t], tracker.target_return(levels[t], levels[t + 1]))
-    return decisions, [tracker.schedule.due(day) for day in panel.dates]
 
 
 class _Rates:
