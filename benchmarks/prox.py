@@ -45,7 +45,7 @@ def inputs_of_apas(n: int, count: int, lam: float) -> list[Input]:
         w = learner.weights
         learner.update(x, y)
         said = learner.diagnostics()
-        found.append((w + math.copysign(said["tau"], y - said["prediction"]) * x, Round(x, w)))
+        found.append((w + math.copysign(said["tau"], y - said["prediction"]) * x, Round(x, w, xx=float(x.dot(x)))))
     return found[-count:]
 
 

@@ -3,10 +3,10 @@
 Names are imported on first use, so that the errors (which the mathematics needs) do not cost an import of pandas and backtrader.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from datafeeds.errors import DataError, TrackerError, UniverseError
+from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
     from datafeeds.adapters import IndexData, SingleIndexData
@@ -49,11 +49,4 @@ __all__ = [
     "synthetic_market",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the module that defines the name, once."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = importer(__name__, _HOMES)

@@ -6,8 +6,9 @@
 Names are imported on first use: the algorithms need neither backtrader nor pandas, and the command line starts fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
     from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
@@ -68,11 +69,4 @@ __all__ = [
     "tearsheet",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the module that defines the name, once."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = importer(__name__, _HOMES)

@@ -54,9 +54,8 @@ def list_strategies() -> None:
     show_strategies()
 
 
-@app.command()
 def run(
-    strategy: Annotated[str, typer.Argument(help="Name of a strategy: see 'tracker list'.")],
+    strategies: Annotated[list[str], typer.Argument(metavar="STRATEGY", help="Names of strategies: see 'tracker list'.")],
     data: Data = "sample",
     index: Index = None,
     param: Param = None,
@@ -75,45 +74,22 @@ def run(
     as_json: AsJson = False,
     no_tearsheet: NoSheet = False,
 ) -> None:
-    """One cerebro backtest of one strategy.
-
-    Example: tracker run pa --data sample --cost-bps 5 --param eps=0.0003 --eval-from 0.5 --out runs/pa
-    """
+    """Run strategies on the same data with the same costs."""
     from tracker_strategies.commands import Request, run_strategies
 
-    request = Request.build(locals())
-    run_strategies([strategy], request)
+    run_strategies(strategies, Request.build(locals()))
 
 
-@app.command()
-def compare(
-    strategies: Annotated[list[str], typer.Argument(help="Names of strategies: see 'tracker list'.")],
-    data: Data = "sample",
-    index: Index = None,
-    param: Param = None,
-    fill: Fill = "next_open",
-    cost_bps: CostBps = 0.0,
-    per_share: PerShare = 0.0,
-    min_fee: MinFee = 0.0,
-    slippage_bps: SlippageBps = 0.0,
-    lot: Lot = 0.0,
-    cash: Cash = 1_000_000.0,
-    coordinates: Coordinates = "weights",
-    eval_from: EvalFrom = None,
-    gaps: Gaps = "error",
-    seed: Seed = 0,
-    out: Out = None,
-    as_json: AsJson = False,
-    no_tearsheet: NoSheet = False,
-) -> None:
-    """Several strategies on the same data with the same costs. A --param applies to those that have it.
-
-    Example: tracker compare pa equal-weight buy-and-hold --data sample --cost-bps 5
-    """
-    from tracker_strategies.commands import Request, run_strategies
-
-    request = Request.build(locals())
-    run_strategies(strategies, request)
+app.command(
+    "run",
+    help="One cerebro backtest of one strategy.\n\n"
+    "Example: tracker run pa --data sample --cost-bps 5 --param eps=0.0003 --eval-from 0.5 --out runs/pa",
+)(run)
+app.command(
+    "compare",
+    help="Several strategies on the same data with the same costs. A --param applies to those that have it.\n\n"
+    "Example: tracker compare pa apas equal-weight buy-and-hold --data sample --cost-bps 5",
+)(run)
 
 
 @app.command()
@@ -122,6 +98,25 @@ def demo(out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder f
     from tracker_strategies.commands import run_demo
 
     run_demo(out)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Which paper: apas.")],
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the page and its numbers.")] = "runs/reproduce",
+    sets: Annotated[int, typer.Option(help="Data sets of the Monte-Carlo experiment; the paper has 50.")] = 50,
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="NASDAQ-100 2019-2020 as a wide CSV, for the real-market experiment.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the data sets.")] = 0,
+) -> None:
+    """A paper's experiments with our code, its figures beside ours, and where they differ.
+
+    Example: tracker reproduce apas --sets 50 --out runs/reproduce
+    """
+    from tracker_strategies.commands import run_reproduction
+
+    run_reproduction(paper, out, sets=sets, data=data, seed=seed)
 
 
 def main() -> None:

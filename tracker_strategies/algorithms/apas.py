@@ -113,7 +113,7 @@ class APAS(SideInformed):
         self._zeta = self._eta = self._g = self._g_tilde = 0.0
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
-        side, at = self._priced(x, w, free)
+        side, at = self._priced(x, w, xx, free)
         unit, variance, seen = self._volatility(x, xx)
         eps, nu, D = unit * self._eps, unit * self.nu, unit * self.D
         lam = self.lam or 1.0 / w.shape[0]

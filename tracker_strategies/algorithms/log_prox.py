@@ -61,9 +61,9 @@ def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array
     k = int(np.count_nonzero(inside))  # a numpy integer would slow down the arithmetic
     for _ in range(MAX_STEPS if k else 0):
         b, c, sum_v, sum_xv = M.dot(inside.astype(np.float64)).tolist()
+        c1 = max(c - b * b / k, 0.0)
         theta_v = (sum_v - total) / k
         p = 1.0 + sum_xv - b * theta_v
-        c1 = max(c - b * b / k, 0.0)
         s = 0.5 * (p + math.sqrt(p * p + 4.0 * la * c1))
         if not s > 0.0:
             break

@@ -80,7 +80,7 @@ class PAS(SideInformed):
         self.eps = number("eps", eps, least=0.0)
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
-        side, at = self._priced(x, w, free)
+        side, at = self._priced(x, w, xx, free)
         unit, variance, seen = self._volatility(x, xx)
         prediction = float(w.dot(x))
         error = y - prediction

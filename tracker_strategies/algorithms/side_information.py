@@ -32,12 +32,15 @@ class Round(NamedTuple):
         One number per asset that the user handed to ``update(..., signal=...)``.
     free : ndarray of bool, shape (N,), or None
         Which of all N assets they are; None means all.
+    xx : float or None
+        ||x||^2, if it is known.
     """
 
     x: Array
     w: Array
     signal: Array | None = None
     free: Mask | None = None
+    xx: float | None = None
 
     def drifted(self) -> Array:
         r"""Return the weights after the returns of the round, :math:`w_i (1 + x_i)/(1 + w \cdot x)`: what is really held."""

@@ -83,14 +83,14 @@ class SideInformed(OnlineAlgorithm):
         finally:
             self._signal = None
 
-    def _priced(self, x: Array, w: Array, free: Mask | None) -> tuple[SideInformation, Round]:
+    def _priced(self, x: Array, w: Array, xx: float, free: Mask | None) -> tuple[SideInformation, Round]:
         """Return the side information of the coordinates that take part, and the round as it sees it."""
         signal = self._signal
         if signal is not None:
             signal = signal if free is None else signal[free]
             if not np.isfinite(signal).all():
                 raise InputError(f"signal must be finite for assets that take part, got {describe_not_finite(signal)}")
-        return (self.side if free is None else self.side.slice(free)), Round(x, w, signal, free)
+        return (self.side if free is None else self.side.slice(free)), Round(x, w, signal, free, xx)
 
     def _volatility(self, x: Array, xx: float) -> tuple[float, float, int]:
         """Return the scale of the thresholds, and the running variance and count that go with it.

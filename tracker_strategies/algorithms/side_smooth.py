@@ -63,8 +63,8 @@ class NegativeLogReturn(SideInformation):
         parts.logs.append((self.weight, self._returns(at, nonnegative)))
 
     def _returns(self, at: Round, nonnegative: bool) -> Array:
-        x = at.x if self.x is None else self.x
-        if nonnegative and not x.dot(x) < 1.0:  # else no return is as low as -1
+        x, xx = (at.x, at.xx) if self.x is None else (self.x, None)
+        if nonnegative and not (float(x.dot(x)) if xx is None else xx) < 1.0:  # else no return is as low as -1
             refuse_ruin(x)
         return x
 

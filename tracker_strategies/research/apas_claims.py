@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tracker_strategies.algorithms import APAS, AlphaSignal, RealSpace
-from tracker_strategies.research.apas_runs import LAMS, Runs, return_at_equal_error
+from tracker_strategies.research.apas_runs import LAMS, Runs, mean_and_error, return_at_equal_error
 
 CITATION = "Shi, Ying, Palomar: Adaptive passive-aggressive framework with side information. NeurIPS 2024."
 Tails = tuple[str, str]
@@ -34,7 +35,7 @@ EXPECTED_MDTE = {0.01: 1.5e-4, 0.05: 1.9e-4, 0.1: 2.5e-4, 0.2: 3.2e-4}
 TOLERATED = 0.15
 LEAST_RETURN, MOST_PA_RETURN = 0.02, 0.006
 
-CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
+CONFIRMED, PARTLY, NOT_CONFIRMED, UNDECIDED = "confirmed", "partly", "not confirmed", "undecided"
 
 
 def accepted(found: Mapping[str, Runs]) -> dict[str, bool]:
@@ -60,66 +61,79 @@ def claims(found: Mapping[str, Runs], tails: Mapping[Tails, Mapping[str, Runs]])
     errors, returns = [float(r.mdte.mean()) for r in apas], [float(r.excess.mean()) for r in apas]
     pa = min((r for r in found.values() if r.method.family == "PA"), key=lambda r: float(r.mdte.mean()))
     online = [r for r in found.values() if r.method.family in ("PAS", "APAS")]
-    spread = max(abs(float(tails[c][r.method.name].mdte.mean() / r.mdte.mean()) - 1.0) for c in COMBINATIONS[1:] for r in apas)
     answers = [
         _claim(
             "A larger λ means a larger tracking error and a larger excess return (Figure 2a).",
-            f"MDTE {_each(errors, 1e4, 2)} × 1e-4, excess return {_each(returns, 1.0, 3)} for λ = {_each(LAMS, 1.0, 2)}."
+            f"MDTE {_each(errors, 1e4, 2)} \u00d7 1e-4, excess return {_each(returns, 1.0, 3)} for λ = {_each(LAMS, 1.0, 2)}."
             + ("" if returns[3] > returns[2] else " The return levels off beyond λ = 0.1."),
-            all(a < b for a, b in zip(errors, errors[1:], strict=False)) and returns[0] < returns[1] < returns[2],
+            all(a < b for a, b in pairwise(errors)) and returns[0] < returns[1] < returns[2],
         ),
         _claim(
             "PA has the smallest tracking error of the online methods and the smallest return (Figure 3).",
-            f"Best PA ({pa.method.name}): MDTE {1e4 * pa.mdte.mean():.2f} × 1e-4, excess return {_signed(pa.excess.mean())}.",
+            f"Best PA ({pa.method.name}): {_micro(pa)}, excess return {_signed(float(pa.excess.mean()))}.",
             all(pa.mdte.mean() <= r.mdte.mean() and pa.excess.mean() < r.excess.mean() for r in online),
         ),
-        _claim(
-            "APAS is robust to heavy tails in data and noise (Table 2).",
-            f"No MDTE moves by more than {100 * spread:.1f} % from its Gaussian value.",
-            spread <= TOLERATED,
-        ),
     ]
-    answers += _against_fixed(curves["PAS ε=1e-4"], apas) + _against_slait(curves, apas)
-    return answers
+    answers.append(_heavy_tails(tails, [r.method.name for r in apas]))
+    answers.append(_against_fixed([curve for name, curve in curves.items() if name.startswith("PAS ")], apas))
+    return answers + [_against_slait(curves, family) for family in ("SLAIT-ETE", "SLAIT-DR") if family in curves]
 
 
-def _against_fixed(fixed: list[Runs], apas: list[Runs]) -> list[dict[str, str]]:
-    gaps = [(r, return_at_equal_error(fixed, r)) for r in apas]
-    shown = [(r, gap) for r, gap in gaps if gap is not None]
-    words = "; ".join(f"{_difference(gap)} at the error of λ = {r.method.lam:g}" for r, gap in shown)
-    return [
-        _claim(
-            "Adapting ε does as well as a good fixed ε, which need not be known (Figure 2b).",
-            f"Excess return of PAS with ε = 1e-4 over APAS at equal MDTE: {words or 'no common range'}.",
-            bool(shown) and all(gap[0] <= 2.0 * (gap[1] or 0.0) for _, gap in shown),
-        )
-    ]
+def _heavy_tails(tails: Mapping[Tails, Mapping[str, Runs]], names: Sequence[str]) -> dict[str, str]:
+    moves, middle = [], 0.0
+    for tail in COMBINATIONS[1:]:
+        for name in names:
+            heavy, normal = tails[tail][name].mdte, tails[COMBINATIONS[0]][name].mdte
+            base = float(normal.mean())
+            mean, error = mean_and_error(heavy - normal)
+            moves.append((abs(mean) / base, (error or 0.0) / base))
+            middle = max(middle, abs(float(np.median(heavy) / np.median(normal)) - 1.0))
+    size, error = max(moves)
+    return _claim(
+        "APAS is robust to heavy tails in data and noise (Table 2).",
+        f"The largest move of a mean MDTE from its Gaussian value is {100 * size:.0f} \u00b1 {100 * error:.0f} %: with three degrees of "
+        f"freedom it hangs on a few days. The largest move of a median is {100 * middle:.0f} %.",
+        all(size <= max(TOLERATED, 2.0 * error) for size, error in moves),
+    )
 
 
-def _against_slait(curves: Mapping[str, list[Runs]], apas: list[Runs]) -> list[dict[str, str]]:
-    if "SLAIT-ETE" not in curves:
-        return []
-    answers = []
-    for family in ("SLAIT-ETE", "SLAIT-DR"):
-        # Below the range of D=1e-2 the comparison is with the smaller domain, which the paper leaves open too.
-        words, better = [], []
-        for rival in curves[family]:
-            for curve in (apas, curves["APAS D=1e-3"]):
-                gap = return_at_equal_error(curve, rival)
-                if gap is not None:
-                    words.append(f"{_difference(gap)} at the error of {rival.method.name} (with {curve[0].method.curve})")
-                    better.append(gap[0] > 2.0 * (gap[1] or 0.0))
-                    break
-            else:
-                words.append(f"{rival.method.name} lies outside the range of APAS (MDTE {1e4 * rival.mdte.mean():.2f} × 1e-4)")
-        answers.append(
-            _claim(
-                f"At equal tracking error APAS returns more than {family} (Figure 2a).",
-                f"Excess return of APAS over it: {'; '.join(words)}.",
-                bool(better) and all(better),
-            )
-        )
-    return answers
+def _against_fixed(fixed: Sequence[Sequence[Runs]], apas: Sequence[Runs]) -> dict[str, str]:
+    """At the error of each APAS, the best fixed threshold: how much more it returns."""
+    words, verdicts = [], []
+    for point in apas:
+        rivals = [(gap, curve[0].method) for curve in fixed if (gap := return_at_equal_error(curve, point)) is not None]
+        if rivals:
+            gap, method = max(rivals, key=lambda rival: rival[0][0])
+            words.append(f"{_difference(gap)} at the error of \u03bb = {point.method.lam:g} ({method.curve})")
+            verdicts.append(gap[0] <= 2.0 * (gap[1] or 0.0))
+    answer = _claim(
+        "Adapting \u03b5 does well without knowing the best fixed \u03b5 (Figure 2b).",
+        f"Excess return of PAS with the best fixed \u03b5 over APAS at equal MDTE: {'; '.join(words) or 'no common range'}.",
+        bool(verdicts) and all(verdicts),
+    )
+    return {**answer, "verdict": PARTLY} if any(verdicts) and not all(verdicts) else answer
+
+
+def _against_slait(curves: Mapping[str, Sequence[Runs]], family: str) -> dict[str, str]:
+    """At the error of each SLAIT: how much more APAS returns."""
+    words, gaps = [], []
+    for rival in curves[family]:
+        # Below the range of D = 1e-2 the smaller domain has to stand in; the paper names neither.
+        for curve in (curves["APAS D=0.01"], curves["APAS D=1e-3"]):
+            gap = return_at_equal_error(curve, rival)
+            if gap is not None:
+                words.append(f"{_difference(gap)} at the error of {rival.method.name} (with {curve[0].method.curve})")
+                gaps.append((gap[0], 2.0 * (gap[1] or 0.0)))
+                break
+        else:
+            words.append(f"{rival.method.name} has a smaller or larger error than any APAS ({_micro(rival)})")
+    answer = _claim(
+        f"At equal tracking error APAS returns more than {family} (Figure 2a).",
+        f"Excess return of APAS over it: {'; '.join(words)}.",
+        bool(gaps) and all(mean > error for mean, error in gaps),
+    )
+    worse = any(mean < -error for mean, error in gaps)
+    return answer if answer["verdict"] == CONFIRMED or worse else {**answer, "verdict": UNDECIDED}
 
 
 def real_claims(found: Mapping[str, Runs]) -> list[dict[str, str]]:
@@ -142,13 +156,17 @@ def real_claims(found: Mapping[str, Runs]) -> list[dict[str, str]]:
 
 
 def _pair(runs: Runs) -> str:
-    return f"MDTE {1e4 * runs.mdte[0]:.2f} × 1e-4, return {_signed(float(runs.excess[0]))}"
+    return f"{_micro(runs)}, return {_signed(float(runs.excess.mean()))}"
+
+
+def _micro(runs: Runs) -> str:
+    return f"MDTE {1e4 * runs.mdte.mean():.2f} \u00d7 1e-4"
 
 
 def theorem_2(rounds: int = 600) -> dict[str, Any]:
-    """Regret of the thresholds on a sequence that breaks Theorem 2 of the paper, and the bound that the theorem prints.
+    r"""Regret of the thresholds on a sequence that breaks Theorem 2 of the paper, and the bound that the theorem prints.
 
-    One asset with return 1, weights in R and a linear side term: :math:`f_t(\\varepsilon) = c_t [e_t - \\varepsilon]_+` plus what
+    One asset with return 1, weights in R and a linear side term: :math:`f_t(\varepsilon) = c_t [e_t - \varepsilon]_+` plus what
     does not depend on the threshold. Errors 1.01, 1.01, 2 with slopes of f +1, +1, -1 repeat. Steps are in proportion to the
     error, so that the one wrong round in three pulls as hard as the others together and the threshold stays near nu = 1, while
     D = 2 would be best.
@@ -169,11 +187,11 @@ def _claim(text: str, found: str, holds: bool) -> dict[str, str]:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{value:+.3f}".replace("-", "\u2212")
 
 
 def _each(values: Any, scale: float, digits: int) -> str:
-    return ", ".join(f"{scale * v:.{digits}f}".replace("-", "−") for v in values)
+    return ", ".join(f"{scale * v:.{digits}f}".replace("-", "\u2212") for v in values)
 
 
 def _difference(gap: tuple[float, float | None]) -> str:

@@ -91,11 +91,11 @@ def table_2(found: Mapping[Tails, Mapping[str, Runs]]) -> list[dict[str, Any]]:
 def read_market(path: Path) -> tuple[dict[str, Any], FloatArray, FloatArray]:
     """What the file holds, returns of the names that have a price on every day, and of the index."""
     panel = read_panel(path, "INDEX", gaps="freeze")
-    whole = panel.has_bar.all(axis=0)
+    whole = np.asarray(panel.has_bar.all(axis=0))
     if panel.n_bars < 41 or not whole.any():
         raise DataError(
-            f"{path.name}: {panel.n_bars} days and {int(whole.sum())} names with a price on all of them; at least 41 days and one "
-            "such name are needed, half of them to learn from"
+            f"{path.name}: {panel.n_bars} days and {int(whole.sum())} names with a price on all of them; at least 41 days and "
+            "one such name are needed, half of the days to learn from"
         )
     close, level = panel.close[:, whole], panel.target_close[:, 0]
     about = {

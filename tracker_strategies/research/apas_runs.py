@@ -131,6 +131,7 @@ class Runs:
             "sets": len(self.index),
             "mdte": mdte,
             "mdte_se": mdte_se,
+            "mdte_median": float(np.median(self.mdte)),
             "excess_return": excess,
             "excess_return_se": excess_se,
         }

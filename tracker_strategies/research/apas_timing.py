@@ -33,7 +33,7 @@ LAM = 0.2
 TOLERANCE = 1e-8
 """Algorithm 2 stops when no weight moves by more; the paper names no tolerance."""
 DECAYS = (0.01, 0.1)
-"""Decay of the steps of Algorithm 2, which the paper leaves open: the default here, and a faster one. The first converges sooner."""
+"""Decay of the steps of Algorithm 2, which the paper leaves open: our default, and a stronger one that needs more steps."""
 GROUPS = 20
 W = Simplex()
 LOG_RETURN = NegativeLogReturn()
