@@ -10,7 +10,8 @@ from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
     from datafeeds.adapters import IndexData, SingleIndexData
-    from datafeeds.feeds import PanelClock, PanelFeed
+    from datafeeds.clock import PanelClock
+    from datafeeds.feeds import PanelFeed
     from datafeeds.panel import MarketPanel
     from datafeeds.readers import load_sample, open_source, read_panel
     from datafeeds.synthetic import SyntheticMarket, simulate_market, synthetic_market
@@ -20,7 +21,7 @@ _HOMES = {
     "IndexData": "adapters",
     "MarketEvent": "synthetic_events",
     "MarketPanel": "panel",
-    "PanelClock": "feeds",
+    "PanelClock": "clock",
     "PanelFeed": "feeds",
     "SingleIndexData": "adapters",
     "SyntheticMarket": "synthetic",

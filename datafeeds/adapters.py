@@ -9,8 +9,9 @@ from typing import Any
 import backtrader as bt
 import pandas as pd
 
+from datafeeds.clock import PanelClock
 from datafeeds.errors import UniverseError
-from datafeeds.feeds import PanelAssets, PanelClock, PanelFeed
+from datafeeds.feeds import PanelAssets, PanelFeed
 from datafeeds.panel import MarketPanel
 from datafeeds.readers import open_source
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from datafeeds import IndexData, MarketPanel, SingleIndexData, UniverseError
-from datafeeds.feeds import PanelClock, PanelFeed, backtrader_dates
+from datafeeds.clock import PanelClock, backtrader_dates
+from datafeeds.feeds import PanelFeed
 from tests.markets import ordinary_feeds, random_panel
 
 MODES = [

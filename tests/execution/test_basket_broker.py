@@ -164,7 +164,7 @@ def test_ordinary_orders_work_beside_baskets(fill):
     basket, ordinary = (
         run(panel, Busy, costs=CostModel(bps=5), broker=b, fill=fill, rebalance=5) for b in ("basket", "ordinary")
     )
-    # A basket goes before orders of the same bar, so average prices differ in the order of buying and selling; money and shares do not.
+    # A basket goes before orders of the same bar: average prices depend on that, money and shares do not.
     same = np.r_[0:3, 3:13:2]
     np.testing.assert_allclose(ledger(basket)[:, same], ledger(ordinary)[:, same], rtol=1e-9, atol=1e-4)
     assert len(basket.broker.orders) > 5

@@ -91,8 +91,8 @@ def _heavy_tails(tails: Mapping[Tails, Mapping[str, Runs]], names: Sequence[str]
     size, error = max(moves)
     return _claim(
         "APAS is robust to heavy tails in data and noise (Table 2).",
-        f"The largest move of a mean MDTE from its Gaussian value is {100 * size:.0f} \u00b1 {100 * error:.0f} %: with three degrees of "
-        f"freedom it hangs on a few days. The largest move of a median is {100 * middle:.0f} %.",
+        f"The largest move of a mean MDTE from its Gaussian value is {100 * size:.0f} \u00b1 {100 * error:.0f} %: with three "
+        f"degrees of freedom it hangs on a few days. The largest move of a median is {100 * middle:.0f} %.",
         all(size <= max(TOLERATED, 2.0 * error) for size, error in moves),
     )
 
@@ -126,7 +126,7 @@ def _against_slait(curves: Mapping[str, Sequence[Runs]], family: str) -> dict[st
                 gaps.append((gap[0], 2.0 * (gap[1] or 0.0)))
                 break
         else:
-            words.append(f"{rival.method.name} has a smaller or larger error than any APAS ({_micro(rival)})")
+            words.append(f"{rival.method.name}, {_micro(rival)}, lies outside the errors of APAS")
     answer = _claim(
         f"At equal tracking error APAS returns more than {family} (Figure 2a).",
         f"Excess return of APAS over it: {'; '.join(words)}.",

@@ -88,6 +88,23 @@ def table_2(found: Mapping[Tails, Mapping[str, Runs]]) -> list[dict[str, Any]]:
     ]
 
 
+def thresholds(seed: int, n_sets: int) -> dict[str, float]:
+    """Mean threshold of APAS over the scored rounds, for both domains, with normal draws: where adapting leads."""
+    found = {}
+    for D in (1e-3, 1e-2):
+        method = Method("APAS", (("D", D), ("lam", 0.05)))
+        seen = []
+        for k in range(n_sets):
+            X, y = DataSet.draw(seed, k, ROUNDS, N_ASSETS).sample(*GAUSSIAN)
+            learner = method.learner(N_ASSETS)
+            for t, (x, target) in enumerate(zip(X, y.tolist(), strict=True)):
+                if t >= LEARN:
+                    seen.append(learner.diagnostics()["eps"])
+                learner.update(x, target)
+        found[method.name] = float(np.mean(seen))
+    return found
+
+
 def read_market(path: Path) -> tuple[dict[str, Any], FloatArray, FloatArray]:
     """What the file holds, returns of the names that have a price on every day, and of the index."""
     panel = read_panel(path, "INDEX", gaps="freeze")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
-from datafeeds.feeds import PanelClock
+from datafeeds.clock import PanelClock
 from tracker_strategies.analysis.analyzers import order_table
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.basket_broker import fill_columns
