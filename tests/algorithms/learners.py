@@ -32,10 +32,13 @@ from tracker_strategies.algorithms import (
 
 @dataclass(frozen=True)
 class Learner:
-    """A name, how to make one for N assets, and how to make one that is quick enough for very many rounds, if that differs."""
+    """A name, how to make one for N assets, how many adversarial rounds it must survive (each class 10^5, variants fewer), and
+    how to make one that is quick enough for them, if that differs.
+    """
 
     name: str
     make: Callable[[int], OnlineAlgorithm]
+    rounds: int = 100_000
     make_for_many_rounds: Callable[[int], OnlineAlgorithm] | None = None
 
 

@@ -49,45 +49,37 @@ def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array
         At the cost of about two projections.
     """
     n = v.shape[0]
-    M = np.empty((4, n))  # one product with the indicator of a support gives all sums over it
-    M[0] = x
-    np.multiply(x, x, out=M[1])
-    M[2] = v
-    np.multiply(x, v, out=M[3])
-    u = np.empty(n)
+    M = np.empty((5, n))  # one product with the indicator of a support gives all sums over it
+    M[0], M[1], M[2] = x, 1.0, v
+    np.multiply(M[0:3:2], x, out=M[3:])
+    affine = M[:3]
     cell = np.empty(())  # a number in here reaches numpy without a conversion
-    limit = 1e3 * (1.0 + total)  # a threshold beyond it costs digits
+    limit = 4.0 * (1.0 + total)  # a threshold beyond it costs digits
     inside = guess > ZERO
-    k = int(np.count_nonzero(inside))  # a numpy integer would slow down the arithmetic
-    for _ in range(MAX_STEPS if k else 0):
-        b, c, sum_v, sum_xv = M.dot(inside.astype(np.float64)).tolist()
-        c1 = max(c - b * b / k, 0.0)
+    for _ in range(MAX_STEPS):
+        b, k, sum_v, c, sum_xv = M.dot(inside.astype(np.float64)).tolist()
+        if k == 0.0:
+            break
         theta_v = (sum_v - total) / k
         p = 1.0 + sum_xv - b * theta_v
-        s = 0.5 * (p + math.sqrt(p * p + 4.0 * la * c1))
+        s = 0.5 * (p + math.sqrt(p * p + 4.0 * la * max(c - b * b / k, 0.0)))
         if not s > 0.0:
             break
         sigma = la / s
         theta = theta_v + sigma * b / k
-        if not (abs(theta) <= limit and sigma <= limit):  # also when something is not finite
+        if not abs(theta) <= limit:  # also when something is not finite
             break
-        cell[()] = sigma
-        np.multiply(x, cell, out=u)
-        cell[()] = theta
-        u -= cell
-        u += v
+        u: Array = np.array((sigma, -theta, 1.0)).dot(affine)
         last, inside = inside, u > ZERO
         if inside.tobytes() == last.tobytes():
             return np.maximum(u, ZERO)
-        k = int(np.count_nonzero(inside))
-        held = -1 if n >= CHEAP_BELOW else k
-        while 0 < k != held:  # the threshold alone is a cheaper way to the next support
-            cell[()] = (float(inside.astype(np.float64).dot(u)) - total) / k
-            u -= cell
-            inside, held = u > ZERO, k
-            k = int(np.count_nonzero(inside))
-        if k == 0:
-            break
+        if n >= CHEAP_BELOW:  # the threshold alone is a cheaper way to the next support
+            now, held = int(np.count_nonzero(inside)), -1
+            while 0 < now != held:
+                cell[()] = (float(inside.astype(np.float64).dot(u)) - total) / now
+                u -= cell
+                inside, held = u > ZERO, now
+                now = int(np.count_nonzero(inside))
     return log_return_root(lambda z: thresholds.simplex(z, total), v, la, x, guess)
 
 

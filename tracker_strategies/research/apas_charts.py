@@ -30,26 +30,33 @@ COLOURS = {
     "PAS ε=5e-4": OTHERS[2],
     "PAS ε=1e-3": LOSS,
     "PAS ε=5e-3": OTHERS[1],
-    "PA": SOFT,
+    "PA": LOSS,
     "SLAIT-ETE": OTHERS[2],
     "SLAIT-DR": OTHERS[1],
 }
-#: Lines over time, beyond these: by name where two of a kind must stay apart.
-LINES = {
-    "Equal weight": OTHERS[3],
-    "PA ε=3e-4": SOFT,
-    "APAS D=0.01, λ=1e-3": OTHERS[0],
+#: What Figures 3 and 5 draw, with colours.
+FIGURE_3 = {
+    "PA ε=3e-4": LOSS,
     "APAS D=0.01, λ=0.01": OTHERS[0],
     "APAS D=0.01, λ=0.05": PORTFOLIO,
-    "APAS D=0.01, λ=0.1": PORTFOLIO,
+    "SLAIT-ETE λ=1e-7": OTHERS[2],
+    "SLAIT-DR λ=1e-7": OTHERS[1],
+}
+FIGURE_5 = {
+    "Equal weight": SOFT,
+    "PA ε=3e-4": LOSS,
     "PAS ε=1e-4, λ=0.1": INDEX,
+    "APAS D=0.01, λ=1e-3": OTHERS[0],
+    "APAS D=0.01, λ=0.1": PORTFOLIO,
     "SLAIT-ETE λ=1e-7": OTHERS[2],
     "SLAIT-DR λ=1e-7": OTHERS[1],
 }
 
 
-def frontier(rows: Sequence[Mapping[str, Any]], curves: Sequence[str], title: str, note: str) -> Chart:
-    """Excess return against MDTE, a line over the trade-off for each curve, standard errors as bars."""
+def frontier(rows: Sequence[Mapping[str, Any]], curves: Sequence[str], title: str, note: str, *, labels: bool = False) -> Chart:
+    """Excess return against MDTE, a line over the trade-off for each curve, standard errors as bars; `labels` names the paper's
+    trade-offs.
+    """
     figure, (ax,) = panels(height=330, dates=False)
     legend = []
     for name in curves:
@@ -60,7 +67,7 @@ def frontier(rows: Sequence[Mapping[str, Any]], curves: Sequence[str], title: st
         x, y = [1e4 * r["mdte"] for r in own], [r["excess_return"] for r in own]
         bars: Any = [r["excess_return_se"] or 0.0 for r in own]
         ax.errorbar(x, y, yerr=bars, color=colour, linewidth=1.5, elinewidth=0.8, marker="o", markersize=4.5, capsize=0)
-        if name == "APAS D=0.01":
+        if labels and name == "APAS D=0.01":
             for r, a, b in zip(own, x, y, strict=True):
                 label = f"λ = {r['parameters']['lam']:g}"
                 ax.annotate(label, (a, b), (6, -13), textcoords="offset points", color=SOFT, fontsize=9.5)
@@ -73,21 +80,22 @@ def frontier(rows: Sequence[Mapping[str, Any]], curves: Sequence[str], title: st
     return finish(figure, title, legend, note)
 
 
-def over_time(curves: Mapping[str, Mapping[str, Sequence[float]]], key: str, title: str, note: str) -> Chart:
-    """One figure up to each scored round, for the methods that have a colour."""
+def over_time(
+    curves: Mapping[str, Mapping[str, Sequence[float]]], lines: Mapping[str, str], key: str, title: str, note: str
+) -> Chart:
+    """One figure up to each scored round, for those of the lines that were run."""
     figure, (ax,) = panels(height=290, dates=False)
-    legend = []
-    for name, colour in LINES.items():
-        if name in curves:
-            y = np.asarray(curves[name][key], dtype=np.float64)
-            curve(ax, np.arange(1.0, len(y) + 1.0), 1e4 * y if key == "mdte" else y, colour)
-            legend.append((name, colour))
+    shown = {name: colour for name, colour in lines.items() if name in curves}
+    for name, colour in shown.items():
+        y = np.asarray(curves[name][key], dtype=np.float64)
+        curve(ax, np.arange(1.0, len(y) + 1.0), 1e4 * y if key == "mdte" else y, colour)
+    ax.margins(x=0.02)
     if key == "mdte":
         _logarithmic(ax)
     else:
         ax.axhline(0.0, color=SOFT, linewidth=0.8)
         percent_axis(ax.yaxis)
-    return finish(figure, title, legend, note)
+    return finish(figure, title, shown.items(), note)
 
 
 def _logarithmic(ax: Axes) -> None:

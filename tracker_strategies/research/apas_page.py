@@ -136,13 +136,15 @@ def _tails(table: Sequence[Mapping[str, Any]], key: str) -> str:
 
 
 def _frontier(result: Mapping[str, Any]) -> str:
-    rows, lines = result["frontier"], result["over_time"]
+    rows, lines, colours = result["frontier"], result["over_time"], apas_charts.FIGURE_3
     words = "Across: MDTE \u00d7 1e-4. Up: excess cumulative return over 100 rounds. Bars: one standard error."
+    fewer = f" SLAIT: the first {result['slait_sets']} data sets only." if result["slait_sets"] else ""
+    errors, returns = "MDTE \u00d7 1e-4 up to each scored round, log scale.", "Cumulated up to each scored round."
     drawn = [
-        apas_charts.frontier(rows, FIGURE_2A, "Figure 2a: APAS and its rivals", words),
+        apas_charts.frontier(rows, FIGURE_2A, "Figure 2a: APAS and its rivals", words + fewer, labels=True),
         apas_charts.frontier(rows, FIGURE_2B, "Figure 2b: fixed and adaptive threshold", words),
-        apas_charts.over_time(lines, "mdte", "Figure 3: tracking error", "MDTE \u00d7 1e-4 up to each scored round, log scale."),
-        apas_charts.over_time(lines, "excess_return", "Figure 3: excess return", "Cumulated up to each scored round."),
+        apas_charts.over_time(lines, colours, "mdte", "Figure 3: tracking error", errors + fewer),
+        apas_charts.over_time(lines, colours, "excess_return", "Figure 3: excess return", returns + fewer),
     ]
     return "\n".join(chart.html() for chart in drawn)
 
@@ -190,8 +192,8 @@ def _market(market: Mapping[str, Any] | None) -> str:
         f"{market['source']}: {market['n_assets']} names, {market['first']} to {market['last']}{left}. The first "
         f"{market['learnt']} returns to learn from, the other {market['scored']} scored; SLAIT is fitted to the last "
         f"{market['learnt']} days every 10. The paper has 101 names and 503 days of the NASDAQ-100 in 2019 and 2020. Its figure "
-        "has no numbers; the ticks of its returns reach from \u22120.25 to 0.50. Names that were in the index to the end have done "
-        "better than it by construction: compare with equal weight, not with zero."
+        "has no numbers; the ticks of its returns reach from \u22120.25 to 0.50. Names with a price on every day are survivors, "
+        "which tend to do better than their index: compare with equal weight, not with zero."
     )
     rows = market["rows"]
     table = _table(
@@ -199,11 +201,11 @@ def _market(market: Mapping[str, Any] | None) -> str:
         [(html.escape(r["method"]), _mdte(r["mdte"]), _return(r["excess_return"])) for r in rows],
         own=[i for i, r in enumerate(rows) if r["curve"] == "APAS D=0.01"],
     )
+    lines, colours = market["over_time"], apas_charts.FIGURE_5
+    words = "MDTE \u00d7 1e-4 up to each day, log scale."
     drawn = [
-        apas_charts.over_time(
-            market["over_time"], "mdte", "Figure 5: tracking error", "MDTE \u00d7 1e-4 up to each day, log scale."
-        ),
-        apas_charts.over_time(market["over_time"], "excess_return", "Figure 5: excess return", "Cumulated up to each day."),
+        apas_charts.over_time(lines, colours, "mdte", "Figure 5: tracking error", words),
+        apas_charts.over_time(lines, colours, "excess_return", "Figure 5: excess return", "Cumulated up to each day."),
     ]
     return (
         f'<p class="small">{html.escape(lead)}</p><div class="grid">{"".join(c.html() for c in drawn)}</div>'
@@ -225,12 +227,20 @@ def _speed(timing: Mapping[str, Any] | None) -> str:
         )
         for r in steps
     ]
-    head = ("N", "Exact, µs", "Algorithm 2, decay 0.01, µs", "decay 0.1, µs", "Times faster, 0.01", "0.1", "Largest difference")
+    head = (
+        "N",
+        "Exact, µs",
+        "Algorithm 2, decay 0.01",
+        "decay 0.1",
+        "Times faster than decay 0.01",
+        "than 0.1",
+        "Largest difference",
+    )
     sides = [
         (
             f"{r['n_assets']:,}",
             *(
-                f"{r['microseconds'][side]:.0f}"
+                f"{r['microseconds'][side]:,.0f}"
                 + (f"<small>paper {1e6 * paper[str(r['n_assets'])][side]:,.0f}</small>" if str(r["n_assets"]) in paper else "")
                 for side in SIDES
             ),
@@ -239,10 +249,10 @@ def _speed(timing: Mapping[str, Any] | None) -> str:
     ]
     lead = (
         "The paper solves the step by successive convex approximation (Algorithm 2). For the log return there is an exact "
-        "solution, the root of one equation in one unknown. Both were timed in turns in this run, on steps that APAS has to solve "
-        "with \u03bb = 0.2, Algorithm 2 to 1e-8; the decay of its steps is not given in the paper. The paper's own times are from "
-        "another machine and language: what can be compared is how they grow with N. <code>python -m benchmarks prox</code> adds "
-        "projected gradient, ADMM and cvxpy."
+        "solution, the root of one equation in one unknown. Both were timed in turns in this run, on steps that APAS has to "
+        "solve with \u03bb = 0.2, Algorithm 2 to 1e-8; the decay of its steps is not given in the paper. The paper's own times "
+        "are from another machine and language: what can be compared is how they grow with N. "
+        "<code>python -m benchmarks prox</code> adds projected gradient, ADMM and cvxpy."
     )
     return (
         f'<p class="small">{lead}</p><div class="grid">{apas_charts.step_times(steps, paper).html()}'

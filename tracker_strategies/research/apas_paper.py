@@ -138,12 +138,13 @@ def _check_folder(folder: Path) -> None:
 
 def _place(folder: Path, result: dict[str, Any]) -> None:
     """Write both files beside their places first, then put them there: a reader sees old files or new ones, never a part."""
+    text = page(result)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=".apas-", dir=folder))
         try:
             write_json(stage / "apas.json", result)
-            (stage / "apas.html").write_text(page(result), encoding="utf-8", newline="\n")
+            (stage / "apas.html").write_text(text, encoding="utf-8", newline="\n")
             for file in ("apas.json", "apas.html"):
                 os.replace(stage / file, folder / file)
         finally:
