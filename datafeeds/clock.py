@@ -42,6 +42,15 @@ class PanelClock:
         #: The assets, when only the targets were added to the cerebro.
         self.assets: PanelAssets | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Views cannot be pickled; they are made again."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("when", "columns")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.when = backtrader_dates(self.panel.dates).data
+        self.columns = PanelColumns(self.panel, self.when)
+
     def peek(self) -> float:
         """Date number of the next row; infinity after the last."""
         ahead = self.row + 1
@@ -83,7 +92,7 @@ class PanelColumns:
         panel = self.panel
         last, has = panel.last_bar[:, i], panel.has_bar[:, i]
         if line == "datetime":
-            return np.where(last >= 0, np.asarray(self.when)[last], 0.0)
+            return np.where(last >= 0, np.asarray(self.when)[last], self.when[0])
         values = getattr(panel, line)
         if line == "volume":
             return np.zeros(panel.n_bars) if values is None else np.where(has, values[:, i], 0.0)
@@ -108,6 +117,9 @@ class ClockedLine(LineBuffer):
     lencount = property(lambda self: self.clock.row + 1, lambda self, value: None)
     lines = property(lambda self: [self])
     bindings = property(lambda self: self.__dict__.setdefault("_bindings", []))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_view"}
 
     @property
     def array(self) -> memoryview:

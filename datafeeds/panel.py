@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,8 @@ class MarketPanel:
         Where the prices came from, for the record of a run.
     dropped : mapping of symbol to reason
         Series that the source held and this panel does not.
+    target_seen : (T, q) bool, optional
+        Where a target has a level of its own; elsewhere its last one was carried on. None means everywhere.
 
     Raises
     ------
@@ -69,6 +72,7 @@ class MarketPanel:
     volume: FloatArray | None = None
     source: str = "memory"
     dropped: Mapping[str, str] = field(default_factory=dict)
+    target_seen: BoolArray | None = None
 
     def __post_init__(self) -> None:
         """Validate, and freeze the arrays: a panel is shared, so nobody may write to it."""
@@ -85,6 +89,9 @@ class MarketPanel:
             if values is not None:
                 frozen[name] = check_matrix(values, shape, name, dates, symbols, positive=name != "volume")
         frozen["dropped"] = MappingProxyType(dict(self.dropped))
+        if self.target_seen is not None:
+            seen = np.array(self.target_seen, dtype=bool)
+            frozen["target_seen"] = None if seen.all() else seen
         never = np.flatnonzero(~np.isfinite(frozen["close"]).any(axis=0))  # type: ignore[call-overload]
         if never.size:
             raise DataError(f"{symbols[never[0]]} has no price at all; drop the column")
@@ -177,10 +184,12 @@ class MarketPanel:
         check_dates(dates)
         if gaps == "error":
             find_holes(close, dates, assets)
+            seen = None
         else:
+            seen = ~np.isnan(levels)
             levels = fill_target_gaps(levels)
         full = {k: v[[c for c in columns if c not in names]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
-        return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, **full)
+        return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, target_seen=seen, **full)
 
     # -- reading
     # -------------------------------------------------------------------------------------------------------------------
@@ -258,6 +267,7 @@ class MarketPanel:
             self.target_close[cut],
             source=self.source,
             dropped={**self.dropped, **gone},
+            target_seen=None if self.target_seen is None else self.target_seen[cut],
             **part,
         )
 
@@ -277,7 +287,13 @@ class MarketPanel:
         digest.update(self.dates.astype("<i8").tobytes())
         for values in (self.close, self.target_close, self.open, self.high, self.low, self.volume):
             digest.update(b"-" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
+        if self.target_seen is not None:
+            digest.update(self.target_seen.tobytes())
         return digest.hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _restore, ({**values, "dropped": dict(self.dropped)},)
 
     def __repr__(self) -> str:
         span = f"{self.day(0)}..{self.day(-1)}"
@@ -290,3 +306,8 @@ def first_text(column: pd.Series) -> str:
     """The first entry of a column that is not a number, with its row, for messages."""
     bad = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
     return f"{bad.iloc[0]!r} at {bad.index[0]}" if len(bad) else f"dtype {column.dtype}"
+
+
+def _restore(values: dict[str, Any]) -> MarketPanel:
+    """A panel from its pickle."""
+    return MarketPanel(**values)

@@ -197,6 +197,8 @@ BAD_WORDS = {
     "eval-from after the end": (("run", "pa", "--eval-from", "2099-01-01"), ("ParameterError", "2099")),
     "no such file": (("run", "pa", "--data", "nowhere.csv"), ("DataError", "nowhere.csv")),
     "no such column": (("run", "pa", "--index", "DAX"), ("UniverseError", "DAX")),
+    "unknown paper": (("reproduce", "bible"), ("ParameterError", "bible", "apas")),
+    "too few sets": (("reproduce", "apas", "--sets", "1"), ("ParameterError", "sets")),
     "coordinates": (("run", "pa", "--coordinates", "polar"), ("ParameterError", "polar")),
 }
 
@@ -217,6 +219,13 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(csv, tmp_pat
     (other / "thesis.tex").write_text("x")
     refused(tracker("run", "pa", "--data", csv, "--out", other), "OutputError", "not a run folder")
     assert (other / "thesis.tex").read_text() == "x"
+
+
+def test_reproduce_writes_a_page_and_says_what_holds(tmp_path):
+    result = tracker("reproduce", "apas", "--sets", "2", "--out", tmp_path / "apas")
+    assert result.returncode == 0, result.stderr
+    assert "hold" in result.stdout
+    assert {p.name for p in (tmp_path / "apas").iterdir()} == {"apas.html", "apas.json"}
 
 
 def test_usage_errors_exit_with_2():

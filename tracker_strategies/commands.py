@@ -16,7 +16,7 @@ from rich.table import Table
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import check_place, write_run
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.runner import backtest, check_params, default_params, strategy_by_name
@@ -69,7 +69,7 @@ class Request:
 
 def run_strategies(names: Sequence[str], request: Request) -> None:
     """Run one or several strategies and show, print or write what came out."""
-    classes = [strategy_by_name(name) for name in dict.fromkeys(names)]
+    classes = list(dict.fromkeys(strategy_by_name(name) for name in names))
     own = [params_for(cls, request, strict=len(classes) == 1) for cls in classes]
     if len(classes) > 1:
         for key in request.params:
@@ -81,6 +81,8 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
     places = {} if folder is None else {c.alias_name: folder if len(classes) == 1 else folder / c.alias_name for c in classes}
     for place in places.values():
         check_place(place)
+    if folder is not None and len(classes) > 1 and (folder / "run.json").exists():
+        raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
     console = Console(stderr=True)
     records = run_all(panel, classes, own, request, console)
     scored = [r.since(request.eval_from) for r in records]
@@ -221,7 +223,7 @@ def metrics_table(records: Sequence[RunRecord], panel: MarketPanel, request: Req
     """The headline figures, one row per strategy; fits a terminal of 80 columns."""
     costs = f"{request.costs.bps:g} bp costs" if not request.costs.free else "no costs"
     caption = (
-        f"{panel.source}: {records[0].metrics()['n_bars']} scored bars, fills at {request.fill}, {costs}. "
+        f"{panel.source}: {records[0].metrics()['n_bars']} scored bars, fills at {records[0].params['fill']}, {costs}. "
         "TE: tracking error, RMS (ctr: centred). TE, turnover and cost are per bar."
     )
     table = Table(caption=caption, caption_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")

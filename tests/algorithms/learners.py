@@ -65,25 +65,28 @@ def capped(n: int) -> CappedSimplex:
     return CappedSimplex(1.0 if n == 1 else 0.6)
 
 
+VARIANT = 20_000
 SWITCHING = SwitchingCost(0.02, against="drifted")
 
 PORTFOLIO_LEARNERS = [
     Learner("constant", lambda n: ConstantWeights(n)),
     Learner("PA", lambda n: PA(n)),
-    Learner("PA-I", lambda n: PA(n, variant="PA-I", eps=0.0)),
-    Learner("PA-II", lambda n: PA(n, variant="PA-II")),
-    Learner("PA capped", lambda n: PA(n, feasible=capped(n))),
+    Learner("PA-I", lambda n: PA(n, variant="PA-I", eps=0.0), VARIANT),
+    Learner("PA-II", lambda n: PA(n, variant="PA-II"), VARIANT),
+    Learner("PA capped", lambda n: PA(n, feasible=capped(n)), VARIANT),
     Learner("multi-target PA", lambda n: MultiTargetPA(n)),
     Learner("multiplicative PA", lambda n: MultiplicativePA(n)),
-    Learner("multiplicative classification", lambda n: SignMultiplicativePA(n, task="classification", eps=-0.01)),
-    Learner("multiplicative uniclass", lambda n: MultiplicativePA(n, task="uniclass", scale="inf", eps=0.1)),
+    Learner("multiplicative classification", lambda n: SignMultiplicativePA(n, task="classification", eps=-0.01), VARIANT),
+    Learner("multiplicative uniclass", lambda n: MultiplicativePA(n, task="uniclass", scale="inf", eps=0.1), VARIANT),
     Learner("PAS", lambda n: PAS(n)),
+    Learner("PAS capped", lambda n: PAS(n, side=Quadratic(1.0), variant="PA-I", feasible=capped(n)), VARIANT),
     Learner("APAS", lambda n: APAS(n, lam=0.05)),
-    Learner("APAS scaled", lambda n: APAS(n, variant="PA-II", scale="auto", lam=0.01)),
-    Learner("APAS switching cost", lambda n: APAS(n, side=SWITCHING, lam=0.01)),
-    Learner("PAS capped", lambda n: PAS(n, side=Quadratic(1.0), variant="PA-I", feasible=capped(n))),
+    Learner("APAS scaled", lambda n: APAS(n, variant="PA-II", scale="auto", lam=0.01), VARIANT),
+    Learner("APAS switching cost", lambda n: APAS(n, side=SWITCHING, lam=0.01), VARIANT),
     Learner(
-        "SLAIT", lambda n: SLAIT(n, window=12, every=3, accelerate=False), lambda n: SLAIT(n, window=12, every=250, max_iter=100)
+        "SLAIT",
+        lambda n: SLAIT(n, window=12, every=3, accelerate=False),
+        make_for_many_rounds=lambda n: SLAIT(n, window=12, every=250, max_iter=100),
     ),
 ]
 """Weights on the simplex, whatever happens."""

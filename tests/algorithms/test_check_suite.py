@@ -57,4 +57,4 @@ def test_every_portfolio_learner(learner: Learner, check: Callable[..., None]) -
 
 @each_portfolio_learner
 def test_a_hundred_thousand_steps_on_the_simplex(learner: Learner) -> None:
-    universe_checks.check_hundred_thousand_steps_on_the_simplex(learner.make_for_many_rounds or learner.make)
+    universe_checks.check_hundred_thousand_steps_on_the_simplex(learner.make_for_many_rounds or learner.make, learner.rounds)

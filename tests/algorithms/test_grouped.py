@@ -56,10 +56,8 @@ def test_the_projection_is_the_nearest_point(seed: int, scale: float) -> None:
     masses = np.array([inside[g].sum() for g in groups]) if groups else np.zeros(0)
     if not groups:
         return
-    lower, upper = (
-        masses * rng.choice([0.0, 0.7, 1.0], masses.size),
-        np.minimum(masses * rng.choice([1.0, 1.2, 9.0], masses.size), 1.0),
-    )
+    upper = np.minimum(masses * rng.choice([1.0, 1.2, 9.0], masses.size), 1.0)
+    lower = np.minimum(masses * rng.choice([0.0, 0.7, 1.0], masses.size), upper)
     W = GroupedSimplex(groups, lower, upper, u)
     W.check(n)
     y = inside + scale * rng.standard_normal(n)

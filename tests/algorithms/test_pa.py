@@ -59,6 +59,15 @@ def test_defaults_suit_daily_returns() -> None:
     assert PA(3, variant="PA-II").C == 100.0
 
 
+@pytest.mark.parametrize("gamma", [0.01, 0.5, 20.0])
+def test_the_relaxation_of_the_unrealizable_case(gamma: float) -> None:
+    """tau = l/(||x||^2 + gamma) is PA-II with C = 1/(2 gamma)."""
+    learner = PA(2, variant="PA-II", C=1.0 / (2.0 * gamma), eps=0.0, feasible=RealSpace(), start=[0.0, 0.0])
+    assert learner.gamma == pytest.approx(gamma)
+    assert PA(2).gamma == 0.0
+    np.testing.assert_allclose(learner.update([1.0, 2.0], 3.0), np.array([1.0, 2.0]) * 3.0 / (5.0 + gamma), rtol=1e-15)
+
+
 def test_a_start_that_misses_the_simplex_by_rounding_is_mended() -> None:
     start = np.array([0.1, 0.2, 0.7 - 1e-9])
     learner = PA(3, start=start)

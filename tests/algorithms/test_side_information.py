@@ -32,6 +32,7 @@ from tracker_strategies.algorithms import (
     SwitchingCost,
     UserDefined,
     WeightedL1,
+    kinks,
     side_from_dict,
 )
 from tracker_strategies.algorithms.log_prox import log_return_root, log_return_simplex
@@ -131,6 +132,25 @@ def test_the_exact_step_satisfies_its_optimality_conditions_to_rounding(seed: in
     assert np.ptp(theta) <= 1e-15
     assert (z[got == 0] <= theta.min() + 1e-15).all()
     assert abs(got.sum() - 1.0) <= 1e-14
+
+
+@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("name", ["switching", "two references", "log + switching + l1"])
+def test_sorted_breakpoints_and_newton_agree(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(10):
+        made, v, at, _ = case(seed)
+        by_newton = made[name].prox(v, 0.3, SETS[kind], at)
+        with monkeypatch.context() as patch:
+            patch.setattr(kinks, "MAX_NEWTON", 0)
+            np.testing.assert_allclose(made[name].prox(v, 0.3, SETS[kind], at), by_newton, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rho": 0.0}, {"rho": 1.0}, {"gamma": 0.0}, {"gamma": 1.5}, {"tol": -1.0}, {"max_iter": 0}], ids=str
+)
+def test_steps_of_algorithm_2_outside_their_domain(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        sca(lambda w: w, np.ones(2), 0.1, Simplex().project, np.full(2, 0.5), **wrong)
 
 
 @pytest.mark.parametrize("x", [[1e6, 0.0, 0.0], [-1.0, 0.5, 0.0], [-1.0, -1.0, -0.999], [1e40, 1e40, -1.0], [0.0, 0.0, 0.0]])

@@ -76,7 +76,7 @@ def test_names_that_pause_list_late_or_leave(mode):
     assert seen.shape == (24, 4, 2)
     expected = np.where(last >= 0, np.take_along_axis(panel.close, np.maximum(last, 0), axis=0), np.nan)
     np.testing.assert_array_equal(seen[:, :, 0], expected)
-    np.testing.assert_array_equal(seen[:, :, 1], np.where(last >= 0, when[np.maximum(last, 0)], 0.0))
+    np.testing.assert_array_equal(seen[:, :, 1], np.where(last >= 0, when[np.maximum(last, 0)], when[0]))
 
 
 def test_an_order_on_a_paused_name_waits_for_its_next_bar():

@@ -42,7 +42,8 @@ def run_classification(params: dict[str, Any], inputs: dict[str, Any]) -> dict[s
 
 
 def run_uniclass(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, np.ndarray]:
-    return play(a.PAUniclass(len(inputs["w1"]), eps=params["eps"], start=inputs["w1"]), ((x,) for x in inputs["X"]))
+    W = a.feasible_from_dict(params.get("W", {"kind": "Rn"}))
+    return play(a.PAUniclass(len(inputs["w1"]), eps=params["eps"], feasible=W, start=inputs["w1"]), ((x,) for x in inputs["X"]))
 
 
 def run_multiplicative(task: str, params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -55,7 +56,8 @@ def run_multiplicative(task: str, params: dict[str, Any], inputs: dict[str, Any]
 def run_batch(params: dict[str, Any], inputs: dict[str, Any]) -> a.BatchResult:
     task = params.get("task", "regression")
     eps = -params["margin"] if task == "classification" else params["eps"]
-    return a.pa_batch(inputs["X"], inputs.get("Y"), task=task, eps=eps, beta=params["beta"], start=inputs["w1"])
+    W = a.feasible_from_dict(params.get("W", {"kind": "Rn"}))
+    return a.pa_batch(inputs["X"], inputs.get("Y"), task=task, eps=eps, beta=params["beta"], start=inputs["w1"], feasible=W)
 
 
 @register("pa", "regression")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.validation import Array, Mask
@@ -21,7 +23,8 @@ class ConstantWeights(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N) for the checks. When a name leaves, what it held goes to the others by projection, and stays there.
+    Cost a round: O(N) for the checks. While a name is absent, the others share its weight in proportion to theirs; should none of
+    those present have a weight, they are held in equal parts.
 
     Examples
     --------
@@ -31,6 +34,24 @@ class ConstantWeights(OnlineAlgorithm):
 
     def __init__(self, n_assets: int, *, start: Any = None) -> None:
         super().__init__(n_assets, feasible=Simplex(), start=start)
+        self._wish: Array = self._w
+
+    def restrict(self, active: Any) -> Array:
+        """Take the assets that may be held from now on; those that stay share the weight in proportion to the wish."""
+        before = self._active
+        super().restrict(active)
+        allowed = np.ones(self.n_assets, dtype=np.bool_) if self._active is None else self._active
+        stay = allowed if before is None else allowed & before
+        if stay.any():
+            w = np.zeros(self.n_assets)
+            w[stay] = self._learn(w[stay], w[stay], 0.0, 0.0, self.feasible, stay)
+            w.setflags(write=False)
+            self._w = w
+        return self._w
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
-        return w
+        if free is None:
+            return self._wish
+        wish = self._wish[free]
+        mass, total = float(getattr(W, "total", 1.0)), float(wish.sum())
+        return wish * (mass / total) if total > 0.0 else np.full(wish.shape[0], mass / wish.shape[0])

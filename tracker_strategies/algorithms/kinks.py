@@ -119,10 +119,10 @@ def prox_budget(z: Array, kinks: Kinks | None, lo: Bound, hi: Bound, c: float, d
 
 def _by_breakpoints(z: Array, kinks: Kinks | None, lo: Bound, hi: Bound, c: float, d: Array | None) -> Array:
     """Bisect on the sorted breakpoints, then solve the linear piece."""
-    n = z.shape[0]
-    points = np.broadcast_to(np.vstack(np.broadcast_arrays(lo, hi)).reshape(2, -1), (2, n)) if kinks is None else None
-    points = kinks.breakpoints(lo, hi) if kinks is not None else points
-    assert points is not None
+    if kinks is None:
+        points = np.vstack((np.broadcast_to(lo, z.shape), np.broadcast_to(hi, z.shape)))
+    else:
+        points = kinks.breakpoints(lo, hi)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         points = (points - z) / (1.0 if d is None else d)
     points = np.unique(points[np.isfinite(points)])

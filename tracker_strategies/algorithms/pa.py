@@ -62,7 +62,8 @@ class PA(OnlineAlgorithm):
     References
     ----------
     Crammer, Dekel, Shalev-Shwartz, Singer, *Online passive-aggressive algorithms*, NIPS 2003: loss Eq. 1, update Eq. 6 as the
-    solution of Eq. 5, PA-II in sec. 5 with :math:`\gamma = 1/(2C)`; losses are bounded by Theorem 1 (Eq. 8), Lemma 2 and
+    solution of Eq. 5; sec. 5 relaxes it for data that no weights fit by a parameter :math:`\gamma`, which is PA-II with
+    :math:`C = 1/(2\gamma)`; losses are bounded by Theorem 1 (Eq. 8), Lemma 2 and
     Theorem 3 (Eq. 19).
     Shi, Ying, Palomar, *Adaptive passive-aggressive framework with side information*, NeurIPS 2024: lazy projection, Lemma 7.
 
@@ -105,6 +106,11 @@ class PA(OnlineAlgorithm):
             w = W.project(w + math.copysign(tau, error) * x)
         self._loss, self._tau, self._prediction = loss, tau, prediction
         return w
+
+    @property
+    def gamma(self) -> float:
+        r"""The relaxation :math:`\gamma = 1/(2C)` of the unrealizable case: > 0 for PA-II, 0 for the others."""
+        return self._gamma
 
     def diagnostics(self) -> dict[str, float]:
         """Return loss, tau and prediction of the last round (0 before the first), and eps."""

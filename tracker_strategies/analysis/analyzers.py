@@ -63,10 +63,14 @@ class TrackingAnalyzer(bt.Analyzer):
         self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
         self.names = tuple(d._name for d in self.targets)
         self._tracker: Tracker | None = getattr(self.strategy, "tracker", None) if self.p.target is None else None
-        self._broker = self.strategy.broker
+        self._broker: Any = self.strategy.broker
         self._when: list[Any] = []
         self._value: list[float] = []
         self._index: list[Any] = []
+
+    def stop(self) -> None:
+        """Let go of the engine: a result may travel to another process."""
+        self.targets, self._tracker, self._broker = [], None, None
 
     def prenext(self) -> None:
         """Bars before every feed has begun count too."""
@@ -81,7 +85,7 @@ class TrackingAnalyzer(bt.Analyzer):
             self._index.append(tracker.bar.target)
         else:
             self._when.append(self.strategy.datetime[0])
-            self._index.append([d.close[0] for d in self.targets])
+            self._index.append([d.close[0] if len(d) else np.nan for d in self.targets])
 
     @property
     def dates(self) -> NDArray[np.datetime64]:
@@ -103,6 +107,8 @@ class TrackingAnalyzer(bt.Analyzer):
         if len(self._value) < 2:
             return OrderedDict()
         value, index = self.value, self.index[:, 0]
+        known = np.isfinite(index)  # feeds may begin later than the run
+        value, index = value[known], index[known]
         return OrderedDict(tracking_metrics(value[1:] / value[:-1] - 1.0, index[1:] / index[:-1] - 1.0))
 
 
@@ -123,9 +129,9 @@ class HoldingsAnalyzer(bt.Analyzer):
         strategy = self.strategy
         self.assets = getattr(strategy, "assets", strategy.datas)
         self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in self.assets)
-        self._desk: Desk = getattr(strategy, "desk", None) or OrderDesk(strategy, self.assets)
+        self._desk: Desk | None = getattr(strategy, "desk", None) or OrderDesk(strategy, self.assets)
         self._tracker: Tracker | None = getattr(strategy, "tracker", None)
-        self._broker = strategy.broker
+        self._broker: Any = strategy.broker
         self._held: list[FloatArray] = []
         self._prices: list[FloatArray] = []
         self._decisions: list[FloatArray] = []
@@ -134,12 +140,17 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._paid: list[float] = []
         self._log: list[FillColumns] = []
 
+    def stop(self) -> None:
+        """Let go of the engine: a result may travel to another process."""
+        self.assets, self._tracker, self._broker, self._desk = [], None, None, None
+
     def prenext(self) -> None:
         """Bars before every feed has begun count too."""
         self.next()
 
     def next(self) -> None:
         """Close of a bar."""
+        assert self._desk is not None
         value = self._broker.getvalue()
         before = self._values[-1] if self._values else value
         self._values.append(value)

@@ -1,19 +1,27 @@
-r"""Headline figures of a tracker, each with its definition. All per bar and as fractions: ``te_rms = 0.0010`` is 10 basis points
-a bar.
+r"""Headline figures of a tracker, each with its definition. Per bar, as fractions: ``te_rms = 0.0010`` is 10 basis points a bar.
 
 With the portfolio return r_t, the index return y_t and the active return e_t = r_t - y_t over T scored bars:
 
-=====================  ======================================================================================================
-te_rms                 sqrt(mean e_t^2): what an investor misses the index by, drift included
-te_centred             sample standard deviation of e_t (ddof = 1): the industry's ex-post tracking error, drift excluded
-mdte                   (1/T) sqrt(sum e_t^2), Eq. 13 of the APAS paper: depends on T, never compare across periods
-tracking_difference    prod(1 + r_t) - prod(1 + y_t): how far the two accounts ended apart, per unit invested
-excess_log_return      sum ln(1 + r_t) - sum ln(1 + y_t)
-turnover               mean over bars of sum_i |w_{t+1,i} - drifted w_{t,i}|: value bought plus value sold, over the account's
-value cost_bps               10^4 times the mean over bars of commission and slippage paid over the account's value n_holdings
-mean over bars of the number of names with a position final_value            account value at the last bar n_bars
-T
-=====================  ======================================================================================================
+te_rms
+    sqrt(mean e_t^2): what an investor misses the index by, drift included.
+te_centred
+    Sample standard deviation of e_t (ddof = 1): the industry's ex-post tracking error, drift excluded.
+mdte
+    (1/T) sqrt(sum e_t^2), Eq. 13 of the APAS paper. It depends on T: never compare it across periods.
+tracking_difference
+    prod(1 + r_t) - prod(1 + y_t): how far apart the two accounts ended, per unit invested.
+excess_log_return
+    sum ln(1 + r_t) - sum ln(1 + y_t).
+turnover
+    Mean over bars of sum_i |w_{t+1,i} - drifted w_{t,i}|: value bought plus value sold, over the account's value.
+cost_bps
+    10^4 times the mean over bars of commission and slippage paid, over the account's value.
+n_holdings
+    Mean over bars of the number of names with a position.
+final_value
+    Account value at the last bar.
+n_bars
+    T.
 """
 
 from __future__ import annotations

@@ -21,6 +21,16 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import OutputError, TrackerError
 
 DISTRIBUTION = "backtrader-index-tracker"
+#: All that a run folder holds; a folder with anything else in it is never replaced.
+RUN_FILES = {
+    "run.json",
+    "metrics.json",
+    "weights.parquet",
+    "decisions.parquet",
+    "returns.parquet",
+    "orders.parquet",
+    "tearsheet.html",
+}
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy")
 
 
@@ -87,6 +97,7 @@ def describe(
             "targets": list(panel.targets),
             "dropped": dict(panel.dropped),
         },
+        "cash": float(record.value[0]),
         "eval_from": eval_from,
         "seed": seed,
         "versions": {name: _version(name) for name in _VERSIONED},
@@ -98,8 +109,15 @@ def check_place(target: Path) -> None:
     """Raise :class:`OutputError` unless a run folder could be written there: to fail before minutes of work, not after."""
     if target.exists() and not target.is_dir():
         raise OutputError(f"cannot write to {target}: it is a file; choose a folder")
-    if target.is_dir() and any(target.iterdir()) and not (target / "run.json").exists():
-        raise OutputError(f"{target} holds other files and is not a run folder; choose an empty or new folder with --out")
+    if target.is_dir():
+        entries = {p.name for p in target.iterdir()}
+        if entries - RUN_FILES or (entries and "run.json" not in entries):
+            other = min(entries - RUN_FILES, default="no run.json")
+            raise OutputError(f"{target} holds other things than a run ({other}); choose an empty or new folder with --out")
+        if target.resolve() in (Path.cwd(), *Path.cwd().parents):
+            raise OutputError(
+                f"{target} is the folder you are in and cannot be replaced; choose a folder inside it with --out"
+            )
     above = next(p for p in target.absolute().parents if p.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write to {target}: {above} is not a folder that may be written to; choose another with --out")

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from tracker_strategies.execution.basket_orders import FilledBasket, draw_refs
 from tracker_strategies.execution.book import Book, Positions
-from tracker_strategies.execution.commission import TrackerCommission, costs_of
+from tracker_strategies.execution.commission import costs_of, is_simple
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import FillColumns, Fills
+from tracker_strategies.execution.fills import FillMode
 
 FloatArray = NDArray[np.float64]
 
@@ -56,6 +57,8 @@ class BasketBroker(bt.brokers.BackBroker):
     parameter says "ordinary". Use it as any other: ``cerebro.setbroker(BasketBroker())``.
     """
 
+    #: Whether the user had chosen cheat-on-close before a tracker did.
+    users_coc = False
     cash: float
     _fundval: float
     _fundshares: float
@@ -69,9 +72,8 @@ class BasketBroker(bt.brokers.BackBroker):
         self.positions = positions
         self.prices: Any = None
         self.costs = CostModel()
-        self.filled: Fills | None = None
+        self._filled: dict[int, Fills] = {}
         self._waiting: list[Basket] = []
-        self._plain = True
 
     @property
     def _unrealized(self) -> float:
@@ -97,10 +99,6 @@ class BasketBroker(bt.brokers.BackBroker):
             self.positions.keep_in(Book(datas))
             self.prices = prices
             self.costs = costs_of(self)
-            # Interest and margins belong to other schemes than ours; then the ordinary, slower turn is taken.
-            self._plain = isinstance(self.comminfo[None], TrackerCommission) or not (
-                self.comminfo[None].p.interest or self.comminfo[None].p.leverage != 1.0
-            )
         book = self.book
         if book is None or book.datas is datas:
             return book
@@ -114,8 +112,16 @@ class BasketBroker(bt.brokers.BackBroker):
         (the turn is then on the next bar, and the fill dated back, as with backtrader's cheat-on-close). A basket that the cash
         cannot pay for is refused as a whole.
         """
-        prices = self.prices.read().close if at_close else None
+        prices = tradable_prices(self.prices.read(), "close", deltas) if at_close else None
         self._waiting.append(Basket(owner, deltas, prices, self.prices.now()))
+
+    def filled(self, owner: Any) -> Fills | None:
+        """What was filled on this bar of the baskets of one strategy."""
+        return self._filled.get(id(owner))
+
+    def waiting(self) -> FloatArray | None:
+        """Shares in baskets that wait for the broker's next turn."""
+        return sum(basket.deltas for basket in self._waiting) if self._waiting else None  # type: ignore[return-value]
 
     def settle(self, place: int, price: float) -> None:
         """Book a position of the book out at a price, without an order: there is no market left that could fill one."""
@@ -124,16 +130,34 @@ class BasketBroker(bt.brokers.BackBroker):
         self.cash += float(book.sizes[place]) * price
         book.close_position(place)
 
+    def buy(self, owner: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        """An ordinary buy order. Cheat-on-close is for those who asked for it, not for the neighbours of a tracker that did."""
+        return super().buy(owner, data, *args, **{"coc": self._cheats(owner), **kwargs})
+
+    def sell(self, owner: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        """An ordinary sell order, as :meth:`buy`."""
+        return super().sell(owner, data, *args, **{"coc": self._cheats(owner), **kwargs})
+
+    def _cheats(self, owner: Any) -> bool:
+        tracker = getattr(owner, "tracker", None)
+        return self.users_coc if tracker is None else tracker.fill is FillMode.CLOSE
+
+    def _try_exec(self, order: Any) -> None:
+        """Execute if the feed has a bar now: with cheat-on-open backtrader would fill at the old price of one that pauses."""
+        clock = getattr(order.data, "clock", None)
+        if clock is None or not order.data.clocked or order.data.datetime[0] >= clock.when[clock.row]:
+            super()._try_exec(order)
+
     # -- backtrader's hooks
     # --------------------------------------------------------------------------------------------------------
 
     def next(self) -> None:
         """The broker's turn on a bar: baskets first, then ordinary orders if there are any, then the account's value."""
-        self.filled = None
+        self._filled = {}
         waiting, self._waiting = self._waiting, []
         for basket in waiting:
             self._fill(basket)
-        if self.submitted or self.pending or self._toactivate or self._userhist or not self._plain:
+        if self.submitted or self.pending or self._toactivate or self._userhist:
             super().next()
         else:
             self._get_value()
@@ -142,9 +166,7 @@ class BasketBroker(bt.brokers.BackBroker):
         book, costs, deltas = self.book, self.costs, basket.deltas
         assert book is not None
         at_open = basket.prices is None
-        quoted = self.prices.read().open if basket.prices is None else basket.prices
-        if self.prices.read().age is not None:  # unlisted names have no price, and no order either
-            quoted = np.where(deltas != 0.0, quoted, 0.0)
+        quoted = tradable_prices(self.prices.read(), "open", deltas) if basket.prices is None else basket.prices
         when = self.prices.now() if at_open else basket.when
         flow, traded, paid = costs.outcome(deltas, quoted)
         affordable = self.cash + flow >= 0.0
@@ -153,7 +175,8 @@ class BasketBroker(bt.brokers.BackBroker):
             self.cash += flow
             book.apply(deltas, costs.fill_prices(deltas, quoted))
             mine = Fills(traded, paid, lambda: fill_columns(deltas, quoted, when, costs))
-            self.filled = mine if self.filled is None else self.filled + mine
+            others = self._filled.get(id(basket.owner))
+            self._filled[id(basket.owner)] = mine if others is None else others + mine
         if heard and before is not None:
             self._announce(basket, quoted, when, before, affordable)
 
@@ -193,7 +216,7 @@ class BasketBroker(bt.brokers.BackBroker):
     def _get_value(self, datas: Any = None, lever: bool = False) -> float:
         """Value of the account (or of some feeds) at the current closes."""
         book = self.book
-        if datas is not None or book is None or self._fundhist or not self._plain:
+        if datas is not None or book is None or self._fundhist:
             return float(super()._get_value(datas, lever))
         while self._cash_addition:
             extra = self._cash_addition.popleft()
@@ -224,7 +247,8 @@ def take_baskets(broker: Any) -> bool:
         return False
     p = broker.p
     slips = bool(p.slip_perc or p.slip_fixed)
-    if p.filler is not None or p.slip_fixed or (slips and not (p.slip_open and p.slip_out)) or set(broker.comminfo) != {None}:
+    own_rules = set(broker.comminfo) != {None} or not is_simple(broker.comminfo[None])
+    if p.filler is not None or p.slip_fixed or (slips and not (p.slip_open and p.slip_out)) or own_rules:
         return False
     if type(broker) is bt.brokers.BackBroker:
         held = broker.positions
@@ -233,6 +257,12 @@ def take_baskets(broker: Any) -> bool:
         positions.update(held)
         broker._open_books(positions)
     return True
+
+
+def tradable_prices(bar: Any, kind: str, deltas: FloatArray) -> FloatArray:
+    """Opens or closes of a bar for these orders. An unlisted name has no price, and no order either."""
+    prices: FloatArray = getattr(bar, kind)
+    return prices if bar.age is None else np.where(deltas != 0.0, prices, 0.0)
 
 
 def fill_columns(deltas: FloatArray, quoted: FloatArray, when: float, costs: CostModel) -> FillColumns:

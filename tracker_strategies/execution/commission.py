@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import backtrader as bt
+import numpy as np
+from numpy.typing import NDArray
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+
+FloatArray = NDArray[np.float64]
 
 
 class TrackerCommission(bt.CommInfoBase):
@@ -46,16 +52,62 @@ def charge(broker: Any, costs: CostModel) -> None:
     broker.set_slippage_perc(slip, slip_open=True, slip_match=True, slip_out=True)
 
 
-def costs_of(broker: Any) -> CostModel:
-    """What a broker charges, read from its commission scheme and slippage: ``broker.setcommission(...)`` works as usual."""
-    info = broker.comminfo[None]
-    slippage = 1e4 * float(getattr(broker.p, "slip_perc", 0.0)) if getattr(broker.p, "slip_open", False) else 0.0
-    if isinstance(info, TrackerCommission):
-        costs: CostModel = info.p.costs
-        return CostModel(costs.bps, costs.per_share, costs.min_fee, slippage)
-    if not info.stocklike:
+@dataclass(frozen=True)
+class SchemeCosts(CostModel):
+    """Costs of commission schemes that only backtrader knows: asked order by order, hence slower.
+
+    Parameters
+    ----------
+    schemes : tuple of N bt.CommInfoBase
+        One per asset.
+    slip_fixed : float
+        Slippage in money per share.
+    """
+
+    schemes: tuple[Any, ...] = ()
+    slip_fixed: float = 0.0
+
+    proportional = property(lambda self: False)
+    free = property(lambda self: False)
+
+    def fill_prices(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
+        """Quoted prices, moved against the order."""
+        return np.asarray(super().fill_prices(deltas, prices) + np.sign(deltas) * self.slip_fixed)
+
+    def fees(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
+        """What each scheme charges."""
+        fills = self.fill_prices(deltas, prices)
+        rows = zip(self.schemes, deltas.tolist(), fills.tolist(), strict=True)
+        return np.array([scheme.getcommission(size, price) if size else 0.0 for scheme, size, price in rows])
+
+    def outcome(self, deltas: FloatArray, prices: FloatArray) -> tuple[float, float, float]:
+        """Change of cash, value traded and costs."""
+        fills, fees = self.fill_prices(deltas, prices), float(self.fees(deltas, prices).sum())
+        slipped = float(np.abs(deltas) @ np.abs(fills - prices))
+        return -float(deltas @ fills) - fees, float(np.abs(deltas) @ fills), fees + slipped
+
+
+def is_simple(scheme: Any) -> bool:
+    """Whether a commission scheme is one of backtrader's own, stock-like and without leverage, so that its params say all."""
+    known = type(scheme) in (TrackerCommission, bt.CommInfoBase, bt.CommissionInfo)
+    return known and bool(scheme.stocklike) and scheme.p.leverage == 1.0 and not scheme.p.interest
+
+
+def costs_of(broker: Any, assets: Sequence[Any] = ()) -> CostModel:
+    """What a broker charges, read from its commission schemes and slippage: ``broker.setcommission(...)`` works as usual."""
+    p, default = broker.p, broker.comminfo[None]
+    slippage = 1e4 * float(getattr(p, "slip_perc", 0.0)) if getattr(p, "slip_open", False) else 0.0
+    fixed = float(getattr(p, "slip_fixed", 0.0)) if getattr(p, "slip_open", False) else 0.0
+    if not default.stocklike:
         raise ParameterError("the broker charges margin, as for futures; a long-only tracker needs a stock-like scheme")
-    percent = info._commtype == bt.CommInfoBase.COMM_PERC
+    if fixed or set(broker.comminfo) != {None} or not is_simple(default):
+        return SchemeCosts(slippage_bps=slippage, schemes=tuple(broker.getcommissioninfo(d) for d in assets), slip_fixed=fixed)
+    if isinstance(default, TrackerCommission):
+        own: CostModel = default.p.costs
+        return replace(own, slippage_bps=slippage)
+    percent = default._commtype == bt.CommInfoBase.COMM_PERC
     return CostModel(
-        bps=1e4 * info.p.commission if percent else 0.0, per_share=0.0 if percent else info.p.commission, slippage_bps=slippage
+        bps=1e4 * default.p.commission if percent else 0.0,
+        per_share=0.0 if percent else default.p.commission,
+        slippage_bps=slippage,
     )

@@ -86,8 +86,10 @@ class BasketDesk:
         return self._book.sizes
 
     def pending(self) -> FloatArray | None:
-        """Shares in ordinary orders that the user may have open; a basket never waits past its bar."""
-        return self._ordinary().pending() if self._broker.pending or self._broker.submitted else None
+        """Shares in ordinary orders that the user may have open, and in baskets of other strategies that wait for their fill."""
+        baskets: FloatArray | None = self._broker.waiting()
+        orders = self._ordinary().pending() if self._broker.pending or self._broker.submitted else None
+        return baskets if orders is None else orders if baskets is None else orders + baskets
 
     def submit(self, deltas: FloatArray) -> None:
         """One basket."""
@@ -100,7 +102,7 @@ class BasketDesk:
 
     def fills(self) -> Fills | None:
         """The basket filled on this bar, and ordinary executions when there were any."""
-        basket: Fills | None = self._broker.filled
+        basket: Fills | None = self._broker.filled(self._strategy)
         orders = [o for o in self._strategy._orderspending if not hasattr(o, "basket")]
         if not orders:
             return basket

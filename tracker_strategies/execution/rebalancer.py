@@ -176,9 +176,11 @@ class Rebalancer:
 
         def scaled(s: float) -> FloatArray:
             some = buys * s
-            return np.asarray(sells + (np.floor(some / self.lot + LOT_SLACK) * self.lot if self.lot else some))
+            if self.lot:
+                some = np.floor(some / self.lot + LOT_SLACK) * self.lot
+            return self._worthwhile(sells + some, prices)
 
-        if self.costs.min_fee or self.lot:
+        if not self.costs.proportional or self.lot:
             return self._bisect(scaled, prices, cash, reserve)
         budget = cash + self.costs.cash_flow(sells, prices)
         need = -self.costs.cash_flow(buys, prices)
@@ -233,16 +235,14 @@ class Rebalancer:
             if self.lot:
                 target = np.floor(target / self.lot + LOT_SLACK) * self.lot
             change = target - sizes
-            # A change below rounding is no trade, and selling for less than the fee would only burn cash.
+            # A change below rounding is no trade.
             worth = np.abs(change) * prices
             change *= worth > dust
-            if self.costs.min_fee:
-                change[(change < 0.0) & (worth <= self.costs.fees(change, prices))] = 0.0
             if free is not None:
                 change[~free] = 0.0
-            return np.asarray(change)
+            return self._worthwhile(change, prices)
 
-        if not (self.costs.min_fee or self.lot):
+        if self.costs.proportional and not self.lot:
             budget, want_total = value - dust, total * value
             if free is not None:
                 goal, held = goal[free], held[free]
@@ -262,6 +262,12 @@ class Rebalancer:
     def _rates(self, prices: FloatArray) -> tuple[FloatArray | float, FloatArray | float]:
         buy, sell = self.costs.side_rates(prices)
         return 0.5 * (buy + sell), 0.5 * (buy - sell)
+
+    def _worthwhile(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
+        """The trades that are worth more than their fee; with proportional costs, all of them."""
+        if self.costs.proportional:
+            return deltas
+        return np.asarray(np.where(np.abs(deltas) * prices > self.costs.fees(deltas, prices), deltas, 0.0))
 
     def _bisect(self, plan_at: Callable[[float], FloatArray], prices: FloatArray, cash: float, reserve: float) -> FloatArray:
         """The plan at the largest s in [0, 1] found affordable; at s = 0 it only sells."""
@@ -291,4 +297,4 @@ class Rebalancer:
         if self.lot:
             # Towards zero, so that the limit holds; a sell rounded so keeps more shares, hence buys may have to shrink with it.
             part = np.trunc(part / self.lot + np.sign(part) * LOT_SLACK) * self.lot
-        return self.fit(part, sizes, prices, cash)
+        return self.fit(self._worthwhile(part, prices), sizes, prices, cash)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 
@@ -31,6 +32,8 @@ class Schedule:
     def __post_init__(self) -> None:
         """Accept numbers written as text, as they come from a command line."""
         if isinstance(self.every, str) and self.every.isdigit():
+            self.every = int(self.every)
+        if isinstance(self.every, Integral) and not isinstance(self.every, bool):
             self.every = int(self.every)
         known = isinstance(self.every, int) and not isinstance(self.every, bool) and self.every >= 1
         if not known and self.every not in (*_PERIODS, "once"):

@@ -41,7 +41,8 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
     """Whether the recursion covers this run."""
     r = tracker.rebalancer
     limits = r.lot or r.band or r.max_turnover is not None or r.costs.min_fee or r.costs.per_share
-    return panel.complete and not limits and tracker.tuner is None and tracker.signal is None
+    usual = tracker.tuner is None and tracker.signal is None and panel.target_seen is None
+    return panel.complete and usual and not limits
 
 
 def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:

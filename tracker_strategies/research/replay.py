@@ -17,7 +17,7 @@ from datafeeds import MarketPanel
 from datafeeds.clock import PanelClock
 from tracker_strategies.analysis.analyzers import order_table
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.execution.basket_broker import fill_columns
+from tracker_strategies.execution.basket_broker import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import FillColumns, Fills
 from tracker_strategies.execution.fills import FillMode
@@ -37,7 +37,7 @@ class Account:
         self._cash, self._sizes, self._costs = cash, np.zeros(n_assets), costs
         self._waiting: tuple[FloatArray, FloatArray | None, float] | None = None
         self._filled: Fills | None = None
-        self._closes: FloatArray = self._sizes
+        self._bar: Bar | None = None
         self.now = 0.0
 
     def cash(self) -> float:
@@ -53,7 +53,7 @@ class Account:
 
     def submit(self, deltas: FloatArray) -> None:
         """Take orders; they fill at the next turn."""
-        self._waiting = (deltas, self._closes, self.now)
+        self._waiting = (deltas, None if self._bar is None else tradable_prices(self._bar, "close", deltas), self.now)
 
     def settle(self, asset: int, price: float) -> None:
         """Book a position out."""
@@ -71,15 +71,13 @@ class Account:
         if waiting is not None:
             deltas, closes, sent = waiting
             self._waiting = None
-            quoted = closes if at_close and closes is not None else bar.open
+            quoted = closes if at_close and closes is not None else tradable_prices(bar, "open", deltas)
             when = sent if at_close else now
-            if bar.age is not None:
-                quoted = np.where(deltas != 0.0, quoted, 0.0)
             flow, traded, paid = self._costs.outcome(deltas, quoted)
             self._cash += flow
             self._sizes = self._sizes + deltas
             self._filled = Fills(traded, paid, lambda: fill_columns(deltas, quoted, when, self._costs))
-        self._closes, self.now = bar.close, now
+        self._bar, self.now = bar, now
 
     def held(self, bar: Bar) -> FloatArray:
         """Value of each position at the close."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import backtrader as bt
@@ -39,6 +40,7 @@ class TrackerStrategy(bt.Strategy):
 
     Params:
       - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
+      - ``assets`` (None): names of the feeds to invest in; by default all that are no targets
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
@@ -53,6 +55,7 @@ class TrackerStrategy(bt.Strategy):
 
     params: Any = (
         ("target", None),
+        ("assets", None),
         ("blend", None),
         ("fill", "next_open"),
         ("rebalance", 1),
@@ -73,12 +76,12 @@ class TrackerStrategy(bt.Strategy):
         if self.p.broker not in ("basket", "ordinary"):
             raise ParameterError(f"broker={self.p.broker!r} is unknown; choose basket (fast) or ordinary (one order per name)")
         self.targets = find_targets(self.datas, self.p.target)
-        self.assets = find_assets(self.datas, self.targets)
+        self.assets = find_assets(self.datas, self.targets, self.p.assets)
         if not len(self.assets):
             name = self.targets[0]._name
             raise UniverseError(f"only the target {name!r} was added; add the assets to invest in as feeds of their own")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
-        self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker))
+        self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets))
         self._choose_fill_mode()
         self._open_desk()
 
@@ -94,11 +97,11 @@ class TrackerStrategy(bt.Strategy):
             cls.make_algorithm(p, symbols),
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance),
-            Rebalancer(costs, float(p.lot), float(p.band), p.max_turnover),
+            Rebalancer(costs, *(_number(p, name) for name in ("lot", "band", "max_turnover"))),
             FillMode.parse(p.fill),
             blend=blend_of(p.blend),
             tuner=cls.make_tuner(p, symbols),
-            signal=getattr(p, "signal", None),
+            signal=_signal(p),
         )
 
     @classmethod
@@ -129,6 +132,8 @@ class TrackerStrategy(bt.Strategy):
             raise ParameterError(
                 "one cerebro cannot mix fill='close' with fills at the open: its broker knows only one of them at a time"
             )
+        if not others:
+            self.broker.users_coc = bool(self.broker.p.coc)
         self.cerebro.p.cheat_on_open = not at_close
         self.broker.set_coo(not at_close)
         self.broker.set_coc(at_close)
@@ -195,6 +200,23 @@ class TrackerStrategy(bt.Strategy):
         self.tracker.open(self.gate.read(), self.desk)
 
 
+def _number(p: Any, name: str) -> Any:
+    """A param that must be a number, or None where the default is None."""
+    value = getattr(p, name)
+    if value is None and name == "max_turnover":
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterError(f"{name}={value!r} must be a number")
+    return float(value)
+
+
+def _signal(p: Any) -> Any:
+    signal = getattr(p, "signal", None)
+    if signal is not None and not callable(signal):
+        raise ParameterError(f"signal={signal!r} must be a function from a bar to one number per asset")
+    return signal
+
+
 def blend_of(weights: Any) -> FloatArray | None:
     """Weights of several targets, scaled to sum 1."""
     if weights is None:
@@ -208,26 +230,45 @@ def blend_of(weights: Any) -> FloatArray | None:
     return np.asarray(blend / blend.sum())
 
 
-def find_assets(datas: list[Any], targets: list[Any]) -> Sequence[Any]:
-    """The feeds to invest in: all that are no targets, or those that a panel makes on demand when only its targets were added."""
-    if len(datas) == len(targets) and getattr(targets[0], "clock", None) is not None and targets[0].clock.assets is not None:
-        assets: Sequence[Any] = targets[0].clock.assets
+def find_assets(datas: Sequence[Any], targets: Sequence[Any], wanted: Sequence[str] | str | None = None) -> Sequence[Any]:
+    """The feeds to invest in: those named, or all that are neither targets nor resampled; or, when only the targets of a panel
+    were added, the assets that it makes on demand.
+    """
+    own = [d for d in datas if is_plain_feed(d) and not getattr(d, "is_target", False) and not any(d is t for t in targets)]
+    clock = getattr(targets[0], "clock", None)
+    if not own and clock is not None and clock.assets is not None and wanted is None:
+        assets: Sequence[Any] = clock.assets
         return assets
-    return [d for d in datas if not any(d is t for t in targets)]
-
-
-def find_targets(datas: list[Any], wanted: str | tuple[str, ...] | None) -> list[Any]:
-    """The feeds to track: those named, else those that a panel marks as targets, else the one called INDEX."""
-    names = [d._name for d in datas]
+    names = [d._name for d in own]
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise UniverseError(f"two feeds are called {twice[0]!r}; name each after its symbol: cerebro.adddata(feed, name=...)")
     if wanted is None:
-        marked = [d for d in datas if getattr(d, "is_target", False)]
+        return own
+    asked = [part.strip() for part in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
+    missing = [name for name in asked if name not in names]
+    if missing:
+        raise UniverseError(f"no feed named {missing[0]!r} to invest in among {', '.join(names[:5])}, ... ({len(names)} feeds)")
+    return [own[names.index(name)] for name in asked]
+
+
+def is_plain_feed(data: Any) -> bool:
+    """Whether a feed delivers bars as they are; resampled and replayed ones are for indicators, not for trading."""
+    return not (getattr(data, "_filters", None) or getattr(data, "resampling", 0) or getattr(data, "replaying", 0))
+
+
+def find_targets(datas: Sequence[Any], wanted: str | Sequence[str] | None) -> list[Any]:
+    """The feeds to track: those named, else those that a panel marks as targets, else the one called INDEX."""
+    plain = [d for d in datas if is_plain_feed(d)]
+    names = [d._name for d in plain]
+    if wanted is None:
+        marked = [d for d in plain if getattr(d, "is_target", False)]
         if marked:
             return marked
         wanted = "INDEX"
     asked = (wanted,) if isinstance(wanted, str) else tuple(wanted)
     missing = [name for name in asked if name not in names]
     if missing:
-        raise UniverseError(
-            f"no feed named {missing[0]!r} to track among {', '.join(names[:5])}, ... ({len(names)} feeds); pass target=NAME"
-        )
-    return [datas[names.index(name)] for name in asked]
+        shown = ", ".join(names[:5])
+        raise UniverseError(f"no feed named {missing[0]!r} to track among {shown}, ... ({len(names)} feeds); pass target=NAME")
+    return [plain[names.index(name)] for name in asked]

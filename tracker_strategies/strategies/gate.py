@@ -43,6 +43,7 @@ class Bar:
     open: FloatArray
     target: FloatArray
     age: NDArray[np.int64] | None
+    fresh: bool = True
 
     @property
     def current(self) -> BoolArray | None:
@@ -67,11 +68,14 @@ class PanelGate:
         columns = _columns(panel.symbols, symbols)
         close = panel.close if columns is None else panel.close[:, columns]
         opens = close if panel.open is None else panel.open if columns is None else panel.open[:, columns]
-        self._target = panel.target_close[:, [panel.targets.index(name) for name in targets]]
+        which = [panel.targets.index(name) for name in targets]
+        self._target = panel.target_close[:, which]
+        self._fresh = None if panel.target_seen is None else panel.target_seen[:, which].all(axis=1)
         self._age: NDArray[np.int64] | None = None
         if not panel.complete:
             last = panel.last_bar if columns is None else panel.last_bar[:, columns]
             self._age = np.where(last >= 0, np.arange(panel.n_bars)[:, None] - last, -1)
+            self._full = (self._age == 0).all(axis=1)
             close = np.where(last >= 0, np.take_along_axis(close, np.maximum(last, 0), axis=0), np.nan)
             opens = np.where(self._age == 0, opens, close)
         self._close, self._open = close, opens
@@ -86,8 +90,10 @@ class PanelGate:
         """The row at which the clock stands."""
         row = self._clock.row
         if self._bar is None or self._row != row:
-            age = None if self._age is None else self._age[row]
-            self._row, self._bar = row, Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age)
+            age = None if self._age is None or self._full[row] else self._age[row]
+            fresh = self._fresh is None or bool(self._fresh[row])
+            self._row = row
+            self._bar = Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age, fresh)
         return self._bar
 
 
@@ -97,6 +103,7 @@ class LineGate:
     def __init__(self, assets: Sequence[Any], targets: Sequence[Any]) -> None:
         self._assets, self._targets = list(assets), list(targets)
         self._age = np.full(len(assets), -1, dtype=np.int64)
+        self._close, self._level = np.full(len(assets), np.nan), np.full(len(targets), np.nan)
         self._now = -np.inf
 
     def read(self) -> Bar:
@@ -106,17 +113,21 @@ class LineGate:
         if now > self._now:
             self._age[self._age >= 0] += 1
             self._now = now
-        close, opens = np.full(len(self._assets), np.nan), np.full(len(self._assets), np.nan)
+        opens = self._close.copy()
         for i, data in enumerate(self._assets):
-            if not len(data):
-                continue
-            close[i] = opens[i] = data.close[0]
-            if data.datetime[0] == now:
-                self._age[i] = 0
+            # A row without a price is no bar; the last one stands.
+            if len(data) and data.datetime[0] == now and data.close[0] == data.close[0]:
+                self._age[i], self._close[i] = 0, data.close[0]
                 opens[i] = data.open[0]
-        target = np.array([d.close[0] if len(d) else np.nan for d in self._targets])
+        fresh = True
+        for i, data in enumerate(self._targets):
+            current = len(data) and data.datetime[0] == now and data.close[0] == data.close[0]
+            fresh = fresh and bool(current)
+            if current:
+                self._level[i] = data.close[0]
         date = np.datetime64(self._targets[0].num2date(now).replace(tzinfo=None), "ns")
-        return Bar(date, close, opens, target, self._age.copy() if self._age.any() else None)
+        age = self._age.copy() if self._age.any() else None
+        return Bar(date, self._close.copy(), np.where(self._age == 0, opens, self._close), self._level.copy(), age, fresh)
 
 
 def gate_for(assets: Sequence[Any], targets: Sequence[Any]) -> PriceGate:

@@ -23,6 +23,7 @@ from tracker_strategies.algorithms import (
     Sum,
     SwitchingCost,
 )
+from tracker_strategies.algorithms.validation import number
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.te_budget import BudgetTuner
@@ -166,6 +167,9 @@ class SLAITTracker(TrackerStrategy):
 
 def limits(p: Any, symbols: tuple[str, ...]) -> FeasibleSet:
     """The simplex, with caps on names and sectors where there are any."""
+    for name in ("max_weight", "max_sector"):
+        if getattr(p, name) is not None:
+            number(name, getattr(p, name), above=0.0)
     if p.max_sector is not None or p.sectors is not None:
         if p.max_sector is None or p.sectors is None:
             raise ParameterError("sectors (a mapping of symbol to sector) and max_sector belong together; give both or none")

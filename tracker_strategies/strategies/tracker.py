@@ -71,16 +71,21 @@ class Tracker:
         self.blend, self.tuner, self.signal = blend, tuner, signal
         self.weights: FloatArray = np.zeros(algorithm.n_assets)
         self.bar: Bar | None = None
+        self._base: Bar | None = None  # the bar that the next return is measured from
+        self._changed = self._owed = False
         self._decided: FloatArray | None = None
 
     def close(self, bar: Bar, desk: Desk) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
-        due = self.observe(bar)
+        due = self.observe(bar) or self._owed
         gone = self.universe.gone
         if gone is not None:
             for i in np.flatnonzero(gone & (desk.sizes() > 0.0)):
                 desk.settle(int(i), float(bar.close[i]))
         self._decided = None
+        # A rebalance that cannot reach every name, because some are halted, stays due.
+        active = self.universe.active
+        self._owed = due and bar.age is not None and active is not None and bool((active & (bar.age != 0)).any())
         if not due:
             return
         if self.fill is FillMode.OPEN:
@@ -100,6 +105,8 @@ class Tracker:
             return
         decided, self._decided = self._decided, None
         current, opens, pending = bar.current, bar.open, desk.pending()
+        if current is not None and self.fill is not FillMode.OPEN and (decided[~current] != 0.0).any():
+            self._owed = True
         if self.fill is FillMode.OPEN:
             deltas = self.rebalancer.plan(decided, desk.sizes(), opens, desk.cash(), tradable=current, pending=pending)
         else:
@@ -109,15 +116,26 @@ class Tracker:
         desk.submit(deltas)
 
     def observe(self, bar: Bar) -> bool:
-        """Learn from a bar without trading; True when the schedule, or a change of the universe, asks for a trade."""
-        before, self.bar = self.bar, bar
+        """Learn from a bar without trading; True when the schedule, or a change of the universe, asks for a trade.
+
+        Nothing happens before the targets and one asset have a price. On a bar without a level of the target nothing is learned;
+        the next one that has it is compared with the last that had.
+        """
+        self.bar = bar
         changed = self.universe.follow(bar)
         active = self.universe.active
-        if before is not None:
-            self.weights = self._learn(before, bar)
-        else:
+        if self._base is None:
+            if not (np.isfinite(bar.target).all() and (active is None or active.any())):
+                return False
+            self._base = bar
             self.weights = self.algorithm.weights if active is None else self.algorithm.restrict(active)
-        return self.schedule.due(bar.date) or changed
+        elif bar.fresh:
+            self.weights, self._base = self._learn(self._base, bar), bar
+        elif changed:
+            self.weights = self.algorithm.restrict(active)
+        # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
+        late, self._changed = self._changed, changed
+        return self.schedule.due(bar.date) or changed or late
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
         y = self.target_return(before.target, bar.target)
@@ -127,8 +145,7 @@ class Tracker:
         active = self.universe.active
         x = bar.close / before.close - 1.0
         if not (bar.age is None and before.age is None and active is None):
-            # A return is seen when the name traded on both bars; the jump after a halt spans several and is not comparable with
-            # y.
+            # A return is seen when the name traded on both bars; the jump after a halt spans more bars than y does.
             seen = np.ones(len(x), dtype=bool)
             for one in (before, bar):
                 if one.age is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,7 +30,7 @@ class Universe:
 
     def __init__(self, n_assets: int, listing_warmup: int, delist_after: int) -> None:
         for name, bars in (("listing_warmup", listing_warmup), ("delist_after", delist_after)):
-            if not (isinstance(bars, int) and bars >= 0):
+            if not (isinstance(bars, Integral) and bars >= 0):
                 raise ParameterError(f"{name}={bars!r} must be a number of bars >= 0")
         self._n, self._warmup, self._patience = n_assets, listing_warmup, delist_after
         self._listed_for: NDArray[np.int64] | None = None
@@ -40,13 +42,13 @@ class Universe:
         if bar.age is None and self.active is None:
             return False
         age = np.zeros(self._n, dtype=np.int64) if bar.age is None else bar.age
-        if self._listed_for is None:
-            self._listed_for = np.where(age >= 0, self._warmup, 0)
+        if self._listed_for is None:  # what is listed when gaps begin to matter has been so from the start
+            self._listed_for = np.where(age >= 0, self._warmup + 1, 0)
         self._listed_for += age == 0
         self.gone = age > self._patience
         self._listed_for[self.gone] = 0
         before, self.active = self.active, (self._listed_for > self._warmup) & ~self.gone
-        if not self.active.any():
+        if not self.active.any() and before is not None and before.any():
             day = bar.date.astype("datetime64[D]")
             raise UniverseError(f"no asset can be held on {day}: all are unlisted, in warm-up or delisted")
         return before is not None and bool((self.active != before).any())
