@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from datafeeds.errors import DataError, UniverseError
@@ -98,6 +99,12 @@ def fill_target_gaps(levels: FloatArray) -> FloatArray:
     """Targets with their last level carried over missing dates; a level missing at the start stays missing."""
     rows = np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0)
     return np.take_along_axis(levels, np.maximum.accumulate(rows, axis=0), axis=0)
+
+
+def first_text(column: pd.Series) -> str:
+    """The first entry of a column that is not a number, with its row, for messages."""
+    bad = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
+    return f"{bad.iloc[0]!r} at {bad.index[0]}" if len(bad) else f"dtype {column.dtype}"
 
 
 def _day(date: np.datetime64) -> str:

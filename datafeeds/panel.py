@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.checks import check_dates, check_matrix, check_names, fill_target_gaps, find_holes
+from datafeeds.checks import check_dates, check_matrix, check_names, fill_target_gaps, find_holes, first_text
 from datafeeds.errors import DataError, UniverseError
 
 FloatArray = NDArray[np.float64]
@@ -300,12 +300,6 @@ class MarketPanel:
         return (
             f"MarketPanel({self.n_bars} bars x {self.n_assets} assets, targets {', '.join(self.targets)}, {span}, {self.source})"
         )
-
-
-def first_text(column: pd.Series) -> str:
-    """The first entry of a column that is not a number, with its row, for messages."""
-    bad = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
-    return f"{bad.iloc[0]!r} at {bad.index[0]}" if len(bad) else f"dtype {column.dtype}"
 
 
 def _restore(values: dict[str, Any]) -> MarketPanel:

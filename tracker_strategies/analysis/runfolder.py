@@ -115,9 +115,7 @@ def check_place(target: Path) -> None:
             other = min(entries - RUN_FILES, default="no run.json")
             raise OutputError(f"{target} holds other things than a run ({other}); choose an empty or new folder with --out")
         if target.resolve() in (Path.cwd(), *Path.cwd().parents):
-            raise OutputError(
-                f"{target} is the folder you are in and cannot be replaced; choose a folder inside it with --out"
-            )
+            raise OutputError(f"{target} is the folder you are in and cannot be replaced; choose a folder inside it with --out")
     above = next(p for p in target.absolute().parents if p.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write to {target}: {above} is not a folder that may be written to; choose another with --out")

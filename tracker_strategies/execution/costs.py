@@ -14,6 +14,18 @@ from tracker_strategies.errors import ParameterError
 FloatArray = NDArray[np.float64]
 
 
+def total(values: FloatArray) -> float:
+    """Sum of a vector by BLAS: for some hundred entries twice as fast as ``sum``, and this is asked many times a bar."""
+    n = len(values)
+    ones = _ONES.get(n)
+    if ones is None:
+        ones = _ONES[n] = np.ones(n)
+    return float(ones.dot(values))
+
+
+_ONES: dict[int, FloatArray] = {}
+
+
 @dataclass(frozen=True)
 class CostModel:
     """Costs of filling orders.

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.errors import AccountError, InputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.costs import total as sum_of
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -62,9 +63,9 @@ def next_scale(
     even, odd : float or (N,) float
         Half the sum and half the difference of the costs of buying and selling: b [g]_+ + c [-g]_+ = even |g| + odd g.
     """
-    tolerance = 1e-15 * budget  # rounding, far below the dust that is kept aside
+    tolerance = 1e-13 * budget  # rounding, far below the dust that is kept aside
     if isinstance(even, float) and isinstance(odd, float):
-        cost = even * float(np.add.reduce(np.abs(gap))) + odd * (s * total - have)
+        cost = even * sum_of(np.abs(gap)) + odd * (s * total - have)
         over = s * total + cost - budget
         if not over > tolerance:
             return s
@@ -143,10 +144,10 @@ class Rebalancer:
             cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
             sizes = np.maximum(sizes + pending, 0.0)
         held = sizes * prices
-        have = float(np.add.reduce(held))
-        total = float(np.add.reduce(weights))
+        have = sum_of(held)
+        total = sum_of(weights)
         fits = weights.shape == held.shape == prices.shape
-        if not (fits and 0.0 < cash + have < np.inf and total <= 1.0 + 1e-9 and _least(sizes) >= 0.0):
+        if not (fits and 0.0 < cash + have < np.inf and total <= 1.0 + 1e-9 and _least(np.minimum(sizes, weights)) >= 0.0):
             self._diagnose(weights, sizes, prices, cash)
         free = self._free(weights, held, cash + have, tradable)
         deltas = self._affordable(weights, total, sizes, held, have, prices, cash, free)
@@ -253,7 +254,7 @@ class Rebalancer:
             for _ in range(_NEWTON_STEPS):
                 s = next_scale(s, gap, goal, want_total, have, budget, even, odd)
                 plan = plan_at(s)
-                if cash + self.costs.cash_flow(plan, prices) >= 0.0 and _least(sizes + plan) >= 0.0:
+                if cash + self.costs.cash_flow(plan, prices) >= 0.0:
                     return plan
                 gap = s * goal - held
         self._diagnose(weights, sizes, prices, cash)

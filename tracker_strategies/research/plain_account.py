@@ -13,12 +13,16 @@ falls short at the fill. It gives the same numbers as the general way in a third
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
+from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.costs import total as sum_of
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import DUST, next_scale
 from tracker_strategies.strategies.tracker import Tracker
@@ -46,11 +50,58 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
 
 
 def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
+    """Learn and account; the account without a loop where that is possible."""
+    due = [tracker.schedule.due(day) for day in panel.dates]
+    rates = _Rates(tracker.rebalancer.costs)
+    x, levels = panel.returns, panel.target_close
+    y = [tracker.target_return(before, now) for before, now in pairwise(levels)]
+    if tracker.fill is FillMode.CLOSE and all(due):
+        return _filled_at_close(x, y, tracker.algorithm, rates, cash)
+    return _in_sequence(panel, x, y, tracker, rates, due, cash)
+
+
+def _filled_at_close(x: FloatArray, y: list[float], algorithm: OnlineAlgorithm, rates: _Rates, cash: float) -> Path:
+    """All bars at once. Filled at the close on every bar, the account is always invested in proportion to the weights, so that
+    its shares before a trade are the drifted weights whatever it is worth: what each trade costs, as a fraction of the account,
+    can be had for all bars together.
+    """
+    T, N = len(x) + 1, x.shape[1]
+    w = np.empty((T, N))
+    w[0] = algorithm.weights
+    for t in range(T - 1):
+        w[t + 1] = algorithm.update(x[t], y[t])
+    drifted = np.zeros((T, N))
+    np.multiply(w[:-1], x, out=drifted[1:])
+    drifted[1:] += w[:-1]
+    growth = drifted[1:].sum(axis=1)
+    drifted[1:] /= growth[:, None]
+    old, new = drifted[:-1], w[:-1]
+    total, have = new.sum(axis=1), np.r_[0.0, np.ones(T - 2)]
+    s = np.ones(T - 1)
+    gap = new - old
+    gross = np.abs(gap).sum(axis=1)
+    while True:
+        over = s * total + rates.even * gross + rates.odd * (s * total - have) - (1.0 - DUST)
+        late = over > 1e-13
+        if not late.any():
+            break
+        slope = total * (1.0 + rates.odd) + rates.even * np.einsum("tn,tn->t", np.sign(gap), new)
+        s = np.where(late, s - over / slope, s)
+        np.multiply(new, s[:, None], out=gap)
+        gap -= old
+        gross = np.abs(gap).sum(axis=1)
+    flow, traded, paid = rates.outcome(s * total - have, gross)
+    after = (1.0 - have) + flow  # cash, as a fraction of the account before the trade
+    value = cash * np.r_[1.0, np.cumprod(s * growth + after)]
+    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w)
+
+
+def _in_sequence(
+    panel: MarketPanel, x: FloatArray, y: list[float], tracker: Tracker, rates: _Rates, due: list[bool], cash: float
+) -> Path:
     """Account and learn in one loop: what the learner has just touched is what the account needs next."""
     T, N = panel.close.shape
-    x, levels, algorithm, mode = panel.returns, panel.target_close, tracker.algorithm, tracker.fill
-    rates = _Rates(tracker.rebalancer.costs)
-    due = [tracker.schedule.due(day) for day in panel.dates]
+    algorithm, mode = tracker.algorithm, tracker.fill
     opens = panel.open if mode is not FillMode.CLOSE else None
     held, decisions = np.empty((T, N)), np.empty((T, N))
     cashes, turnover, cost = np.empty(T), np.zeros(T), np.zeros(T)
@@ -78,8 +129,8 @@ def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
             h = h * night
         if day is not None:
             h *= day
-        value = c + float(np.add.reduce(h))
-        w = algorithm.update(x[t], tracker.target_return(levels[t], levels[t + 1]))
+        value = c + sum_of(h)
+        w = algorithm.update(x[t], y[t])
         held[t + 1], cashes[t + 1], decisions[t + 1] = h, c, w
     values = cashes + held.sum(axis=1)
     held /= values[:, None]
@@ -95,11 +146,11 @@ class _Rates:
 
     def plan(self, w: FloatArray, h: FloatArray, c: float) -> FloatArray:
         """Value to buy and sell of each name."""
-        have = float(np.add.reduce(h))
+        have = sum_of(h)
         value = c + have
         budget = value * (1.0 - DUST)
         goal = w * value
-        total = float(np.add.reduce(goal))
+        total = sum_of(goal)
         gap = goal - h
         s = 1.0
         while True:
@@ -110,19 +161,19 @@ class _Rates:
 
     def fill(self, h: FloatArray, m: FloatArray, c: float) -> tuple[FloatArray, float, float, float]:
         """Values, cash, value traded and costs after trades worth m at the quotes; buys shrink together if cash falls short."""
-        net, gross = float(np.add.reduce(m)), float(np.add.reduce(np.abs(m)))
-        flow, traded, paid = self._outcome(net, gross)
+        net, gross = sum_of(m), sum_of(np.abs(m))
+        flow, traded, paid = self.outcome(net, gross)
         reserve = 0.1 * DUST * (abs(c) + traded)
         if c + flow < reserve:
             bought, sold = 0.5 * (gross + net), 0.5 * (gross - net)
-            budget, need = c + self._outcome(-sold, sold)[0], -self._outcome(bought, bought)[0]
+            budget, need = c + self.outcome(-sold, sold)[0], -self.outcome(bought, bought)[0]
             part = min(1.0, max(0.0, (budget - reserve) / need))
             m = m - (1.0 - part) * np.maximum(m, 0.0)
-            flow, traded, paid = self._outcome(part * bought - sold, part * bought + sold)
+            flow, traded, paid = self.outcome(part * bought - sold, part * bought + sold)
         return h + m, c + flow, traded, paid
 
-    def _outcome(self, net: float, gross: float) -> tuple[float, float, float]:
-        """Change of cash, value traded and costs of trades with this sum and this sum of absolute values."""
+    def outcome(self, net: Any, gross: Any) -> tuple[Any, Any, Any]:
+        """Change of cash, value traded and costs of trades with this sum and this sum of absolute values, for one bar or many."""
         traded = gross + self.slip * net
         fees = self.rate * traded
         return -net - self.slip * gross - fees, traded, fees + self.slip * gross

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
-from tracker_strategies.execution.basket_broker import hears_cash, take_baskets
+from tracker_strategies.execution.basket_broker import take_baskets
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import BasketDesk, Desk, OrderDesk
 from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.execution.listeners import hears_cash
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for
