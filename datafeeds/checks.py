@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -99,6 +100,19 @@ def fill_target_gaps(levels: FloatArray) -> FloatArray:
     """Targets with their last level carried over missing dates; a level missing at the start stays missing."""
     rows = np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0)
     return np.take_along_axis(levels, np.maximum.accumulate(rows, axis=0), axis=0)
+
+
+def fingerprint_of(
+    names: Sequence[str], dates: NDArray[np.datetime64], prices: Sequence[FloatArray | None], seen: NDArray[np.bool_] | None
+) -> str:
+    """SHA-256 of names, dates and arrays, the same on every machine."""
+    digest = hashlib.sha256("\0".join(names).encode())
+    digest.update(dates.astype("<i8").tobytes())
+    for values in prices:
+        digest.update(b"-" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
+    if seen is not None:
+        digest.update(seen.tobytes())
+    return digest.hexdigest()
 
 
 def first_text(column: pd.Series) -> str:

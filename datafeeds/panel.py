@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.checks import check_dates, check_matrix, check_names, fill_target_gaps, find_holes, first_text
+from datafeeds.checks import check_dates, check_matrix, check_names, fill_target_gaps, find_holes, fingerprint_of, first_text
 from datafeeds.errors import DataError, UniverseError
 
 FloatArray = NDArray[np.float64]
@@ -157,7 +156,7 @@ class MarketPanel:
         if missing:
             shown = ", ".join(map(str, prices.columns[:5]))
             raise UniverseError(
-                f"no column named {missing[0]!r} to track; the columns are {shown}, ... (name it with --index / targets=)"
+                f"no column named {missing[0]!r} to track; there are {shown}, ... (name it with --index / targets=)"
             )
         if prices.columns.has_duplicates:
             raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
@@ -272,7 +271,7 @@ class MarketPanel:
         )
 
     def require_bars(self, needed: int) -> None:
-        """Raise :class:`DataError` when there are fewer dates than a caller needs."""
+        """Raise :class:`DataError` when there are fewer dates."""
         if self.n_bars < needed:
             raise DataError(f"{self.n_bars} bars, but {needed} are needed; bring a longer history")
 
@@ -283,13 +282,8 @@ class MarketPanel:
 
     def fingerprint(self) -> str:
         """SHA-256 of names, dates and every price: equal panels, equal fingerprints, on every machine."""
-        digest = hashlib.sha256("\0".join([*self.symbols, "\1", *self.targets]).encode())
-        digest.update(self.dates.astype("<i8").tobytes())
-        for values in (self.close, self.target_close, self.open, self.high, self.low, self.volume):
-            digest.update(b"-" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
-        if self.target_seen is not None:
-            digest.update(self.target_seen.tobytes())
-        return digest.hexdigest()
+        parts = (self.close, self.target_close, self.open, self.high, self.low, self.volume)
+        return fingerprint_of((*self.symbols, "\1", *self.targets), self.dates, parts, self.target_seen)
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
