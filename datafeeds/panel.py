@@ -17,7 +17,6 @@ from datafeeds.errors import DataError, UniverseError
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-
 #: What to do with a missing price between the first and the last price of a series.
 GAP_POLICIES = ("error", "freeze")
 
@@ -152,12 +151,10 @@ class MarketPanel:
         if gaps not in GAP_POLICIES:
             raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
         names = (targets,) if isinstance(targets, str) else tuple(targets)
-        missing = [name for name in names if name not in prices.columns]
+        missing = [name for name in names if name not in prices]
         if missing:
             shown = ", ".join(map(str, prices.columns[:5]))
-            raise UniverseError(
-                f"no column named {missing[0]!r} to track; there are {shown}, ... (name it with --index / targets=)"
-            )
+            raise UniverseError(f"no column named {missing[0]!r} to track among {shown}, ...; name it with --index / targets=")
         if prices.columns.has_duplicates:
             raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
         if not all(map(pd.api.types.is_numeric_dtype, set(prices.dtypes))):
