@@ -24,7 +24,8 @@ from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.costs import total as sum_of
 from tracker_strategies.execution.fills import FillMode
-from tracker_strategies.execution.rebalancer import DUST, next_scale
+from tracker_strategies.execution.rebalancer import DUST
+from tracker_strategies.execution.scale import next_scale
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
