@@ -20,7 +20,7 @@ def next_scale(
     even: FloatArray | float,
     odd: FloatArray | float,
 ) -> float:
-    """One step of Newton's method from s towards s* of :mod:`~tracker_strategies.execution.rebalancer`; s itself when it is affordable.
+    """One step of Newton's method from s towards s* of the rebalancer's module; s itself when it is affordable.
 
     Parameters
     ----------
