@@ -27,6 +27,8 @@ LONG_TABLE_COLUMNS = frozenset({"ticker", "tickers", "symbol", "symbols", "name"
 
 #: Of a Parquet file: more are faster and take more memory.
 COLUMNS_AT_ONCE = 256
+#: A table of no more cells than this is read in one go: some 16 MB.
+CELLS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +202,10 @@ def _from_parquet(file: Any) -> WideTable:
     first = _date_column(schema)
     others = [name for name in stored if name != first]
     names = [str(name).strip() for name in others]
+    if n_rows * len(others) <= CELLS_AT_ONCE and all(pa.types.is_float64(schema.field(name).type) for name in others):
+        table = file.read().combine_chunks()
+        batch = table.select(others).to_batches()[0]
+        return WideTable(first, table.column(first), names, batch.to_tensor(null_to_nan=True).to_numpy().T)
     dates = file.read([first]).column(first)
     for name in others:
         kind = schema.field(name).type

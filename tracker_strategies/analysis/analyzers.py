@@ -174,8 +174,10 @@ class HoldingsAnalyzer(bt.Analyzer):
     def weights(self) -> FloatArray:
         """(T, N) share of each name in the account. Only held names are priced: one that is not listed yet has no price."""
         sizes, close = _stacked(self._held, len(self.symbols)), _stacked(self._prices, len(self.symbols))
-        worth = np.where(sizes != 0.0, sizes * close, 0.0)
-        return np.asarray(worth / np.array(self._values)[:, None])
+        sizes *= close  # both are copies
+        np.nan_to_num(sizes, copy=False, nan=0.0)
+        sizes /= np.array(self._values)[:, None]
+        return sizes
 
     @property
     def decisions(self) -> FloatArray | None:
