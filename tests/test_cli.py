@@ -217,8 +217,26 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(csv, tmp_pat
     other = tmp_path / "precious"
     other.mkdir()
     (other / "thesis.tex").write_text("x")
-    refused(tracker("run", "pa", "--data", csv, "--out", other), "OutputError", "not a run folder")
+    refused(tracker("run", "pa", "--data", csv, "--out", other), "OutputError", "thesis.tex")
     assert (other / "thesis.tex").read_text() == "x"
+
+
+def test_a_run_folder_is_replaced_but_nothing_else_in_it(csv, tmp_path):
+    out = tmp_path / "run"
+    words = ("run", "buy-and-hold", "--data", csv, "--out", out, "--no-tearsheet")
+    assert tracker(*words).returncode == 0
+    assert tracker(*words).returncode == 0
+    (out / "notes.txt").write_text("mine")
+    refused(tracker(*words), "OutputError", "notes.txt")
+    (out / "notes.txt").unlink()
+    refused(tracker("compare", "pa", "equal-weight", "--data", csv, "--out", out), "OutputError", "one run")
+    refused(tracker("run", "pa", "--data", csv, "--out", ".", cwd=tmp_path / "run"), "OutputError")
+    assert (out / "run.json").exists()
+
+
+@pytest.mark.parametrize("param", ["band=abc", "max_turnover=abc", "lot=None", "max_weight=abc", "rebalance=soon"])
+def test_a_parameter_of_the_wrong_kind_is_one_named_line(param, csv):
+    refused(tracker("run", "pa", "--data", csv, "--param", param), "ParameterError", param.split("=")[0])
 
 
 def test_reproduce_writes_a_page_and_says_what_holds(tmp_path):

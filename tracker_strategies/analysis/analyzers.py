@@ -133,6 +133,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._tracker: Tracker | None = getattr(strategy, "tracker", None)
         self._broker: Any = strategy.broker
         self._held: list[FloatArray] = []
+        self._weights: FloatArray | None = None
         self._prices: list[FloatArray] = []
         self._decisions: list[FloatArray] = []
         self._values: list[float] = []
@@ -173,11 +174,13 @@ class HoldingsAnalyzer(bt.Analyzer):
     @property
     def weights(self) -> FloatArray:
         """(T, N) share of each name in the account. Only held names are priced: one that is not listed yet has no price."""
-        sizes, close = _stacked(self._held, len(self.symbols)), _stacked(self._prices, len(self.symbols))
-        sizes *= close  # both are copies
-        np.nan_to_num(sizes, copy=False, nan=0.0)
-        sizes /= np.array(self._values)[:, None]
-        return sizes
+        if self._weights is None or len(self._weights) != len(self._values):
+            weights = _stacked(self._held, len(self.symbols))
+            weights *= _stacked(self._prices, len(self.symbols))
+            np.nan_to_num(weights, copy=False, nan=0.0)
+            weights /= np.array(self._values)[:, None]
+            self._weights = weights
+        return self._weights
 
     @property
     def decisions(self) -> FloatArray | None:

@@ -156,6 +156,8 @@ class BasketBroker(bt.brokers.BackBroker):
         quoted = tradable_prices(self.prices.read(), "open", deltas) if basket.prices is None else basket.prices
         when = self.prices.now() if at_open else basket.when
         flow, traded, paid = costs.outcome(deltas, quoted)
+        if not traded:
+            return  # passive: no order at all
         affordable = self.cash + flow >= 0.0
         before = (book.sizes, book.cost.copy()) if (heard := listens(basket.owner)) else None
         if affordable:

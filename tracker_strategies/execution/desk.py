@@ -93,8 +93,7 @@ class BasketDesk:
 
     def submit(self, deltas: FloatArray) -> None:
         """One basket."""
-        if deltas.any():
-            self._broker.submit_basket(self._strategy, deltas, at_close=self._at_close)
+        self._broker.submit_basket(self._strategy, deltas, at_close=self._at_close)
 
     def settle(self, asset: int, price: float) -> None:
         """Book a position out at a price."""
