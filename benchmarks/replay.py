@@ -21,7 +21,7 @@ def run() -> Report:
             f"cerebro, {fill}": lambda fill=fill: backtest(panel, "pa", {"fill": fill}, costs=costs, orders=False),
             f"replay, {fill}": lambda fill=fill: replay(panel, "pa", {"fill": fill}, costs=costs),
         }
-        timings, records = side_by_side(contenders, 15)
+        timings, records = side_by_side(contenders, 31)
         report.timings(timings, f"cerebro, {fill}")
         engine, arrays = records.values()
         slow, fast = timings.values()

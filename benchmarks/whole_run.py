@@ -33,7 +33,7 @@ def run() -> Report:
         def everything() -> dict[str, float]:
             return backtest(open_source(str(path)), "pa", costs=CostModel(bps=5), orders=False).metrics()
 
-        timings, _ = side_by_side({"learner alone": learner, "load, learn, trade, analyse": everything}, 15)
+        timings, _ = side_by_side({"learner alone": learner, "load, learn, trade, analyse": everything}, 31)
     report.timings(timings, "learner alone")
     report.claim(
         "whole run, times the learner", timings["load, learn, trade, analyse"].least / timings["learner alone"].least, at_most=10
