@@ -24,13 +24,27 @@ def plot_to_file(
 
     matplotlib.use("Agg", force=True)
     try:
-        figures = [fig for group in cerebro.plot(iplot=False, **{"style": "line", "volume": False, **options}) for fig in group]
+        figures = [
+            fig
+            for group in cerebro.plot(iplot=False, **{"style": "line", "volume": False, "fmt_x_ticks": "%Y-%m-%d", **options})
+            for fig in group
+        ]
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         figures[0].set_size_inches(width, height)
+        _show_dates(figures[0])
         figures[0].savefig(target, dpi=dpi, bbox_inches="tight")
         for figure in figures:
             plt.close(figure)
     finally:
         matplotlib.use(before, force=True)
     return target
+
+
+def _show_dates(figure: Any) -> None:
+    """Dates under the lowest chart: those that backtrader makes visible are gone when today's matplotlib draws the figure."""
+    figure.canvas.draw()
+    lowest = min(figure.axes, key=lambda axes: axes.get_position().y0)
+    lowest.tick_params(axis="x", labelbottom=True, labelrotation=15)
+    for label in lowest.get_xticklabels():
+        label.set_visible(True)
