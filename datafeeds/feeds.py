@@ -74,8 +74,7 @@ class PanelFeed(bt.feed.DataBase):
         for i, line in enumerate(lines):
             self.__dict__[f"line{i}"] = self.__dict__[f"line_{i}"] = line
 
-    # -- life cycle
-    # ----------------------------------------------------------------------------------------------------------------
+    # -- life cycle ----------
 
     def reset(self) -> None:
         """Before the first bar, at the start of a run."""
@@ -116,8 +115,7 @@ class PanelFeed(bt.feed.DataBase):
         """A feed of its own over the same column; resampling a feed that is already in the cerebro starts from here."""
         return PanelFeed(clock=PanelClock(self.panel), symbol=self.p.symbol, **kwargs)
 
-    # -- movement
-    # ------------------------------------------------------------------------------------------------------------------
+    # -- movement ----------
 
     def __len__(self) -> int:
         return self.clock.row + 1 if self.clocked else super().__len__()

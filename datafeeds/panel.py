@@ -119,8 +119,7 @@ class MarketPanel:
             t, i = np.argwhere(wrong)[0]
             raise DataError(f"{name} of {self.symbols[i]} on {self.day(t)} is {values[t, i]:g}: {why}")
 
-    # -- building
-    # ------------------------------------------------------------------------------------------------------------------
+    # -- building ----------
 
     @classmethod
     def from_frame(
@@ -187,8 +186,7 @@ class MarketPanel:
         full = {k: v[[c for c in columns if c not in names]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
         return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, target_seen=seen, **full)
 
-    # -- reading
-    # -------------------------------------------------------------------------------------------------------------------
+    # -- reading ----------
 
     @property
     def n_bars(self) -> int:

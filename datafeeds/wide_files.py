@@ -80,7 +80,7 @@ def _text(path: Path, *, packed: bool) -> bytes:
         raise DataError(f"the gzip stream is damaged ({error}); copy or download the file again") from None
 
 
-# -- CSV -------------------------------------------------------------------------------------------------------------------------
+# -- CSV ----------
 
 
 def _read_csv(content: bytes) -> WideTable:
@@ -181,7 +181,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-# -- Parquet ---------------------------------------------------------------------------------------------------------------------
+# -- Parquet ----------
 
 
 def _read_parquet(path: Path) -> WideTable:

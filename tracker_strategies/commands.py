@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,19 +31,19 @@ DEMO_COST_BPS = 5.0
 class Request:
     """A backtest as asked for on the command line, checked before anything runs."""
 
-    data: str
-    targets: tuple[str, ...]
-    params: Mapping[str, Any]
-    fill: FillMode
-    costs: CostModel
-    lot: float
-    cash: float
-    eval_from: str | None
-    gaps: str
-    seed: int
-    out: str | None
-    as_json: bool
-    tearsheet: bool
+    data: str = "sample"
+    targets: tuple[str, ...] = ("INDEX",)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    fill: FillMode = FillMode.NEXT_OPEN
+    costs: CostModel = field(default_factory=CostModel)
+    lot: float = 0.0
+    cash: float = 1_000_000.0
+    eval_from: str | None = None
+    gaps: str = "error"
+    seed: int = 0
+    out: str | None = None
+    as_json: bool = False
+    tearsheet: bool = True
 
     @classmethod
     def build(cls, given: Mapping[str, Any]) -> Self:
@@ -106,18 +106,8 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
 
 def run_demo(out: str) -> None:
     """PA and the baselines on the sample; see ``tracker demo --help``."""
-    options = {"data": "sample", "index": None, "param": None, "fill": "next_open", "cost_bps": DEMO_COST_BPS, "per_share": 0.0}
-    more = {
-        "min_fee": 0.0,
-        "slippage_bps": 0.0,
-        "lot": 0.0,
-        "cash": 1e6,
-        "coordinates": "weights",
-        "eval_from": None,
-        "gaps": "error",
-    }
-    request = Request.build({**options, **more, "seed": 0, "out": out, "as_json": False, "no_tearsheet": True})
-    panel = open_source("sample", "INDEX")
+    request = Request(costs=CostModel(bps=DEMO_COST_BPS), out=out)
+    panel = open_source(request.data, request.targets)
     classes = [strategy_by_name(name) for name in ("pa", *BASELINES)]
     for cls in classes:
         check_place(Path(out) / cls.alias_name)

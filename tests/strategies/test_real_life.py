@@ -180,10 +180,11 @@ def test_resampled_feeds_are_for_indicators_only():
     assert [t._name for t in strategy.targets] == ["INDEX"]
 
 
-def test_a_rebalance_that_missed_a_halted_name_stays_due():
+@pytest.mark.parametrize("fill", ["next_open", "open", "close"])
+def test_a_rebalance_that_missed_a_halted_name_stays_due(fill):
     df = frame()
     df.iloc[1, 1] = np.nan
-    record = backtest(MarketPanel.from_frame(df, gaps="freeze"), "buy-and-hold")
+    record = backtest(MarketPanel.from_frame(df, gaps="freeze"), "buy-and-hold", {"fill": fill})
     assert record.weights[5, 0] > 0.2
 
 

@@ -135,8 +135,7 @@ class BasketBroker(bt.brokers.BackBroker):
         if clock is None or not order.data.clocked or order.data.datetime[0] >= clock.when[clock.row]:
             super()._try_exec(order)
 
-    # -- backtrader's hooks
-    # --------------------------------------------------------------------------------------------------------
+    # -- backtrader's hooks ----------
 
     def next(self) -> None:
         """The broker's turn on a bar: baskets first, then ordinary orders if there are any, then the account's value."""

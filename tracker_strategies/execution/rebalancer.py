@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.errors import AccountError, InputError, ParameterError
-from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.costs import total as sum_of
+from tracker_strategies.execution.costs import CostModel, sum_of
 from tracker_strategies.execution.scale import next_scale
 
 FloatArray = NDArray[np.float64]
@@ -149,7 +148,7 @@ class Rebalancer:
         need = -self.costs.cash_flow(buys, prices)
         return scaled(min(1.0, max(0.0, (budget - reserve) / need))) if need > 0.0 else scaled(0.0)
 
-    # -- pieces ------------------------------------------------------------------------------------------------------------------
+    # -- pieces ----------
 
     def _diagnose(self, weights: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float) -> None:
         """Say what is wrong with an input that led nowhere. Checking every input on every bar would cost as much as planning."""

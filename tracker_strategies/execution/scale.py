@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.execution.costs import total as sum_of
+from tracker_strategies.execution.costs import sum_of
 
 FloatArray = NDArray[np.float64]
 

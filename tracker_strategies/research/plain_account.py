@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from tracker_strategies.algorithms import OnlineAlgorithm
-from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.costs import total as sum_of
+from tracker_strategies.execution.costs import CostModel, sum_of
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import DUST
 from tracker_strategies.execution.scale import next_scale

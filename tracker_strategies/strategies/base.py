@@ -152,7 +152,7 @@ class TrackerStrategy(bt.Strategy):
         else:
             self.desk = OrderDesk(self, self.assets, at_close=at_close)
 
-    # -- backtrader's own bookkeeping, which would walk through all feeds and keep all orders ------------------------------------
+    # -- backtrader's own bookkeeping, which would walk through all feeds and keep all orders ----------
 
     def _getminperstatus(self) -> int:
         """Bars still missing before ``next``. Feeds of one clock are all of the same length: there is nothing to compare."""
@@ -176,7 +176,7 @@ class TrackerStrategy(bt.Strategy):
         self._orderspending: list[Any] = []
         self._tradespending: list[Any] = []
 
-    # -- the bar -----------------------------------------------------------------------------------------------------------------
+    # -- the bar ----------
 
     def prenext(self) -> None:
         """Feeds that list later must not hold up the others; the gate knows which have begun."""

@@ -83,9 +83,7 @@ class Tracker:
             for i in np.flatnonzero(gone & (desk.sizes() > 0.0)):
                 desk.settle(int(i), float(bar.close[i]))
         self._decided = None
-        # A rebalance that cannot reach every name, because some are halted, stays due.
-        active = self.universe.active
-        self._owed = due and bar.age is not None and active is not None and bool((active & (bar.age != 0)).any())
+        self._owed = due and self._misses(bar)
         if not due:
             return
         if self.fill is FillMode.OPEN:
@@ -105,8 +103,7 @@ class Tracker:
             return
         decided, self._decided = self._decided, None
         current, opens, pending = bar.current, bar.open, desk.pending()
-        if current is not None and self.fill is not FillMode.OPEN and (decided[~current] != 0.0).any():
-            self._owed = True
+        self._owed = self._owed or self._misses(bar)
         if self.fill is FillMode.OPEN:
             deltas = self.rebalancer.plan(decided, desk.sizes(), opens, desk.cash(), tradable=current, pending=pending)
         else:
@@ -114,6 +111,13 @@ class Tracker:
                 decided, opens = np.where(current, decided, 0.0), np.where(np.isfinite(opens), opens, 1.0)
             deltas = self.rebalancer.fit(decided, desk.sizes(), opens, desk.cash(), pending=pending)
         desk.submit(deltas)
+
+    def _misses(self, bar: Bar) -> bool:
+        """Whether a rebalance on this bar cannot reach every name, because some are halted: then it stays due."""
+        if bar.age is None:
+            return False
+        absent, active = bar.age != 0, self.universe.active
+        return bool((absent if active is None else absent & active).any())
 
     def observe(self, bar: Bar) -> bool:
         """Learn from a bar without trading; True when the schedule, or a change of the universe, asks for a trade.
