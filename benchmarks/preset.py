@@ -38,7 +38,7 @@ class Preset(TrackerStrategy):
     params = (("rows", None),)
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         return PresetAlgorithm(p.rows)
 
 

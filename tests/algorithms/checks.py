@@ -77,6 +77,19 @@ def check_clone_is_independent(make: Make) -> None:
     assert fingerprint(twin) == kept, "updating the original changed the clone"
 
 
+def check_many_rounds_at_once_equal_one_by_one(make: Make) -> None:
+    X, Y = market(6, 25, seed=2)
+    one, other = trained(make), trained(make)
+    expected = np.vstack([one.weights, run(one, X, Y)])
+    np.testing.assert_array_equal(other.run(X, Y), expected)
+    assert fingerprint(other) == fingerprint(one)
+    X[20, 3] = np.nan
+    with pytest.raises(InputError):
+        other.run(X, Y)
+    with pytest.raises(InputError, match="shape"):
+        other.run(X[:, :5], Y)
+
+
 def check_state_round_trip(make: Make) -> None:
     X, Y = market(6, 25, seed=2)
     active = np.array([True, True, False, True, True, True])

@@ -10,6 +10,7 @@ from tests.algorithms.learners import Learner, each_learner, each_portfolio_lear
 GENERAL = [
     checks.check_shape_of_the_class,
     checks.check_clone_is_independent,
+    checks.check_many_rounds_at_once_equal_one_by_one,
     checks.check_state_round_trip,
     checks.check_state_is_not_shared,
     checks.check_broken_state_is_refused,

@@ -25,7 +25,7 @@ class RandomTargets(TrackerStrategy):
         self.statuses, self.cash_seen = [], []
 
     @classmethod
-    def make_algorithm(cls, p, symbols):
+    def make_algorithm(cls, p, symbols, n_targets):
         return ConstantWeights(len(symbols))
 
     def next(self):

@@ -124,6 +124,30 @@ class OnlineAlgorithm(Stateful, ABC):
             return self._masked_update(x, y, active, observed)
         return self._commit(self._learn(self._w, x, y, self._norm2(x), self.feasible, None))
 
+    def run(self, X: Any, Y: Any) -> Array:
+        """Learn from T rounds of all assets and return the weights before the first and after each, shape (T+1, N).
+
+        The same as T calls of :meth:`update`, in less time.
+
+        Parameters
+        ----------
+        X : array_like, shape (T, N)
+        Y : sequence of T targets
+        """
+        X = np.ascontiguousarray(real_array("X", X, InputError))
+        if X.ndim != 2 or X.shape[1] != self.n_assets or len(X) != len(Y):
+            raise InputError(f"X must have shape (T, {self.n_assets}) and Y T entries, got {X.shape} and {len(Y)}")
+        W = np.empty((len(X) + 1, self.n_assets))
+        W[0] = self._w
+        if type(self).update is not OnlineAlgorithm.update or self._active is not None:
+            for t, x in enumerate(X):
+                W[t + 1] = self.update(x, Y[t])
+            return W
+        y, xx = [self._target(y_t) for y_t in Y], [self._norm2(x) for x in X]
+        for t, x in enumerate(X):
+            W[t + 1] = self._commit(self._learn(self._w, x, y[t], xx[t], self.feasible, None))
+        return W
+
     def restrict(self, active: Any) -> Array:
         """Take the assets that may be held from now on, as in `update` but without a round, and return the weights."""
         allowed = self._allowed(active)

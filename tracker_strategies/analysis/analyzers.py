@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import backtrader as bt
@@ -33,11 +34,19 @@ def bar_dates(numbers: Any) -> NDArray[np.datetime64]:
 
 def order_table(log: Sequence[FillColumns], symbols: Sequence[str]) -> pd.DataFrame:
     """Fills as a table, one row each."""
-    none = FillColumns(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
-    asset, when, size, price, fee = (np.concatenate(column) for column in zip(none, *log, strict=True))
+    if not log:
+        return _no_orders().copy()
+    asset, when, size, price, fee = (np.concatenate(column) for column in zip(*log, strict=True))
     names = np.array(symbols, dtype=object)[asset]
     columns = (bar_dates(when), names, size, price, np.abs(size) * price, fee)
     return pd.DataFrame(dict(zip(ORDER_COLUMNS, columns, strict=True)))
+
+
+@cache
+def _no_orders() -> pd.DataFrame:
+    """The table without rows. pandas takes a millisecond to make it, which counts in a sweep."""
+    none = FillColumns(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
+    return order_table([none], ())
 
 
 def _stacked(rows: Sequence[FloatArray], width: int) -> FloatArray:
@@ -177,7 +186,8 @@ class HoldingsAnalyzer(bt.Analyzer):
         if self._weights is None or len(self._weights) != len(self._values):
             weights = _stacked(self._held, len(self.symbols))
             weights *= _stacked(self._prices, len(self.symbols))
-            np.nan_to_num(weights, copy=False, nan=0.0)
+            if np.isnan(weights.sum()):
+                np.nan_to_num(weights, copy=False, nan=0.0)
             weights /= np.array(self._values)[:, None]
             self._weights = weights
         return self._weights

@@ -23,6 +23,7 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import FillColumns, Fills
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.listeners import listens, watches_trades
+from tracker_strategies.execution.sums import inner
 
 FloatArray = NDArray[np.float64]
 
@@ -211,7 +212,7 @@ class BasketBroker(bt.brokers.BackBroker):
             self._fundshares += extra / self._fundval
             self.cash += extra
         close = self.prices.read().close
-        held = float(book.sizes.dot(close))
+        held = inner(book.sizes, close)
         if held != held:  # NaN: a name without a price is not held, but 0 * NaN says otherwise
             own = book.sizes != 0.0
             held = float(book.sizes[own].dot(close[own]))
@@ -231,7 +232,7 @@ def take_baskets(broker: Any) -> bool:
     Volume limits, fixed slippage, slippage kept within the bar's range and commission schemes for single names work order by
     order: with any of them the broker stays as it is.
     """
-    if type(broker) not in (bt.brokers.BackBroker, BasketBroker):
+    if type(broker) is not bt.brokers.BackBroker and not isinstance(broker, BasketBroker):
         return False
     p = broker.p
     slips = bool(p.slip_perc or p.slip_fixed)

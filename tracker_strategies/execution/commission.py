@@ -69,6 +69,7 @@ class SchemeCosts(CostModel):
 
     proportional = property(lambda self: False)
     free = property(lambda self: False)
+    by_value = property(lambda self: False)
 
     def fill_prices(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
         """Quoted prices, moved against the order."""

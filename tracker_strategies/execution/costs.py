@@ -5,25 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.sums import inner
 
 FloatArray = NDArray[np.float64]
-
-
-def sum_of(values: FloatArray) -> float:
-    """Sum of a vector by BLAS: for some hundred entries twice as fast as ``sum``, and this is asked many times a bar."""
-    n = len(values)
-    ones = _ONES.get(n)
-    if ones is None:
-        ones = _ONES[n] = np.ones(n)
-    return float(ones.dot(values))
-
-
-_ONES: dict[int, FloatArray] = {}
 
 
 @dataclass(frozen=True)
@@ -101,16 +91,28 @@ class CostModel:
         bps (A + slip B) + per_share sum |d|.
         """
         size = np.abs(deltas)
-        net, gross = float(deltas.dot(prices)), float(size.dot(prices))
-        if self.free:
-            return -net, gross, 0.0
+        net, gross = inner(deltas, prices), inner(size, prices)
+        if self.min_fee:
+            slip = self.slippage_bps * 1e-4
+            fees = float(self.fees(deltas, prices).sum())
+            return -net - slip * gross - fees, gross + slip * net, fees + slip * gross
+        flow, traded, paid = self.charged(net, gross)
+        if self.per_share:
+            more = self.per_share * float(size.sum())
+            return flow - more, traded, paid + more
+        return flow, traded, paid
+
+    def charged(self, net: Any, gross: Any) -> tuple[Any, Any, Any]:
+        """The outcome of trades with B = `net` and A = `gross`, numbers or arrays of them, where costs depend on nothing else."""
         slip = self.slippage_bps * 1e-4
         traded = gross + slip * net
-        if self.min_fee:
-            fees = float(self.fees(deltas, prices).sum())
-        else:
-            fees = traded * self.bps * 1e-4 + (self.per_share * float(size.sum()) if self.per_share else 0.0)
+        fees = (self.bps * 1e-4) * traded
         return -net - slip * gross - fees, traded, fees + slip * gross
+
+    @cached_property
+    def by_value(self) -> bool:
+        """Whether costs depend on the value traded alone, which is when :meth:`charged` tells all."""
+        return not (self.per_share or self.min_fee)
 
     def side_rates(self, prices: FloatArray) -> tuple[FloatArray | float, FloatArray | float]:
         """Cost of a buy and of a sell per unit of quoted value, minimum fee aside.

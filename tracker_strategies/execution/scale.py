@@ -5,45 +5,50 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.execution.costs import sum_of
+from tracker_strategies.execution.sums import absolute, inner
 
 FloatArray = NDArray[np.float64]
 
+_STEPS = 60
 
-def next_scale(
-    s: float,
-    gap: FloatArray,
+
+def affordable_scale(
     goal: FloatArray,
-    total: float,
+    held: FloatArray,
+    whole: float,
     have: float,
     budget: float,
     even: FloatArray | float,
     odd: FloatArray | float,
-) -> float:
-    """One step of Newton's method from s towards s* of the rebalancer's module; s itself when it is affordable.
+) -> tuple[float, FloatArray]:
+    """The factor s* of the rebalancer's module, by Newton's method from s = 1, and s* goal - held.
+
+    The cost of going from `held` to s `goal` is convex and piecewise linear in s: the method comes down from above and stops at
+    s* exactly, within a rounding of 1e-13 of the budget, far below the dust that is kept aside.
 
     Parameters
     ----------
-    s : float
-    gap : (N,) float
-        s goal - held.
-    goal : (N,) float
-        Values wished for, w V; `total` is their sum.
-    have, budget : float
-        Value held now, and value that may be spent on holdings and costs.
+    goal, held : (N,) float
+        Values wished for, w V, and values held; `whole` and `have` are their sums.
+    whole, have : float
+    budget : float
+        Value that may be spent on holdings and costs.
     even, odd : float or (N,) float
         Half the sum and half the difference of the costs of buying and selling: b [g]_+ + c [-g]_+ = even |g| + odd g.
     """
-    tolerance = 1e-13 * budget  # rounding, far below the dust that is kept aside
-    if isinstance(even, float) and isinstance(odd, float):
-        cost = even * sum_of(np.abs(gap)) + odd * (s * total - have)
-        over = s * total + cost - budget
+    s, gap = 1.0, goal - held
+    tolerance = 1e-13 * budget
+    alike = isinstance(even, float) and isinstance(odd, float)
+    for _ in range(_STEPS):
+        cost = even * absolute(gap) + odd * (s * whole - have) if alike else float((even * np.abs(gap) + odd * gap).sum())
+        over = s * whole + cost - budget
         if not over > tolerance:
-            return s
-        slope = total * (1.0 + odd) + even * float(np.sign(gap).dot(goal))
-    else:
-        over = s * total + float((even * np.abs(gap) + odd * gap).sum()) - budget
-        if not over > tolerance:
-            return s
-        slope = total + float(((even * np.sign(gap) + odd) * goal).sum())
-    return max(0.0, s - over / slope) if slope > 0.0 else s
+            break
+        sign = np.sign(gap)
+        slope = whole * (1.0 + odd) + even * inner(sign, goal) if alike else whole + float(((even * sign + odd) * goal).sum())
+        if not slope > 0.0:
+            break
+        s = max(0.0, s - over / slope)
+        gap = goal * s
+        gap -= held
+    return s, gap

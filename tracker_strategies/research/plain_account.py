@@ -13,7 +13,6 @@ falls short at the fill. It gives the same numbers as the general way in a third
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,11 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from tracker_strategies.algorithms import OnlineAlgorithm
-from tracker_strategies.execution.costs import CostModel, sum_of
+from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import DUST
-from tracker_strategies.execution.scale import next_scale
+from tracker_strategies.execution.scale import affordable_scale
+from tracker_strategies.execution.sums import absolute, total
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
@@ -45,31 +45,30 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
     """Whether the recursion covers this run."""
     r = tracker.rebalancer
     limits = r.lot or r.band or r.max_turnover is not None or r.costs.min_fee or r.costs.per_share
-    usual = tracker.tuner is None and tracker.signal is None and panel.target_seen is None
+    usual = tracker.tuner is None and tracker.signal is None and panel.target_seen is None and panel.members is None
     return panel.complete and usual and not limits
 
 
 def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
     """Learn and account; the account without a loop where that is possible."""
-    due = [tracker.schedule.due(day) for day in panel.dates]
-    rates = _Rates(tracker.rebalancer.costs)
+    every_bar = tracker.schedule.every == 1
+    due = [every_bar or tracker.schedule.due(day) for day in panel.dates]
     x, levels = panel.returns, panel.target_close
-    y = [tracker.target_return(before, now) for before, now in pairwise(levels)]
+    y = tracker.goal.returns(levels[:-1], levels[1:])
+    y = y if tracker.goal.each else y.tolist()
     if tracker.fill is FillMode.CLOSE and all(due):
-        return _filled_at_close(x, y, tracker.algorithm, rates, cash)
-    return _in_sequence(panel, x, y, tracker, rates, due, cash)
+        return _filled_at_close(x, y, tracker.algorithm, tracker.rebalancer.costs, cash)
+    return _in_sequence(panel, x, y, tracker, due, cash)
 
 
-def _filled_at_close(x: FloatArray, y: list[float], algorithm: OnlineAlgorithm, rates: _Rates, cash: float) -> Path:
+def _filled_at_close(x: FloatArray, y: Any, algorithm: OnlineAlgorithm, costs: CostModel, cash: float) -> Path:
     """All bars at once. Filled at the close on every bar, the account is always invested in proportion to the weights, so that
     its shares before a trade are the drifted weights whatever it is worth: what each trade costs, as a fraction of the account,
     can be had for all bars together.
     """
     T, N = len(x) + 1, x.shape[1]
-    w = np.empty((T, N))
-    w[0] = algorithm.weights
-    for t in range(T - 1):
-        w[t + 1] = algorithm.update(x[t], y[t])
+    even, odd = costs.even_odd
+    w = algorithm.run(x, y)
     drifted = np.zeros((T, N))
     np.multiply(w[:-1], x, out=drifted[1:])
     drifted[1:] += w[:-1]
@@ -81,99 +80,88 @@ def _filled_at_close(x: FloatArray, y: list[float], algorithm: OnlineAlgorithm, 
     gap = new - old
     gross = np.abs(gap).sum(axis=1)
     while True:
-        over = s * total + rates.even * gross + rates.odd * (s * total - have) - (1.0 - DUST)
+        over = s * total + even * gross + odd * (s * total - have) - (1.0 - DUST)
         late = over > 1e-13
         if not late.any():
             break
-        slope = total * (1.0 + rates.odd) + rates.even * np.einsum("tn,tn->t", np.sign(gap), new)
+        slope = total * (1.0 + odd) + even * np.einsum("tn,tn->t", np.sign(gap), new)
         s = np.where(late, s - over / slope, s)
         np.multiply(new, s[:, None], out=gap)
         gap -= old
         gross = np.abs(gap).sum(axis=1)
-    flow, traded, paid = rates.outcome(s * total - have, gross)
+    flow, traded, paid = costs.charged(s * total - have, gross)
     after = (1.0 - have) + flow  # cash, as a fraction of the account before the trade
     value = cash * np.r_[1.0, np.cumprod(s * growth + after)]
     return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w)
 
 
-def _in_sequence(
-    panel: MarketPanel, x: FloatArray, y: list[float], tracker: Tracker, rates: _Rates, due: list[bool], cash: float
-) -> Path:
-    """Account and learn in one loop: what the learner has just touched is what the account needs next."""
+def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, due: list[bool], cash: float) -> Path:
+    """Bar by bar: what a fill at the open leaves over depends on all that came before."""
     T, N = panel.close.shape
-    algorithm, mode = tracker.algorithm, tracker.fill
-    opens = panel.open if mode is not FillMode.CLOSE else None
-    held, decisions = np.empty((T, N)), np.empty((T, N))
-    cashes, turnover, cost = np.empty(T), np.zeros(T), np.zeros(T)
-    h, c, value, w = np.zeros(N), cash, cash, algorithm.weights
-    held[0], cashes[0], decisions[0] = h, c, w
+    w, mode = tracker.algorithm.run(x, y), tracker.fill
+    # Prices move by `night` to the fill and by `day` after it; without opens the open of a bar is its close.
+    night, day = x + 1.0, None
+    if panel.open is not None and mode is not FillMode.CLOSE:
+        night, day = panel.open[1:] / panel.close[:-1], panel.close[1:] / panel.open[1:]
+    account = _Account(tracker.rebalancer.costs, N, cash)
+    held, values = np.zeros((T, N)), [cash]
+    turnover, cost = np.zeros(T), np.zeros(T)
     for t in range(T - 1):
-        # Before the fill prices move by `night`, after it by `day`; without opens the open of a bar is its close.
-        night, day = x[t] + 1.0, None
-        if opens is not None:
-            night, day = opens[t + 1] / panel.close[t], panel.close[t + 1] / opens[t + 1]
-        if due[t]:
-            if mode is FillMode.OPEN:
-                h = h * night
-                m = rates.plan(w, h, c)
-            else:
-                m = rates.plan(w, h, c)
-                if mode is FillMode.NEXT_OPEN:
-                    m *= night
-                    h = h * night
-            h, c, traded, paid = rates.fill(h, m, c)
-            turnover[t + 1], cost[t + 1] = traded / value, paid
-            if mode is FillMode.CLOSE:
-                h *= night
+        h = held[t + 1]
+        if not due[t]:
+            np.multiply(account.held, night[t], out=h)
         else:
-            h = h * night
+            if mode is FillMode.OPEN:
+                account.mark(account.held * night[t])
+                traded, paid = account.rebalance(w[t], None, h)
+            elif mode is FillMode.CLOSE:
+                traded, paid = account.rebalance(w[t], None, h)
+                h *= night[t]
+            else:
+                traded, paid = account.rebalance(w[t], night[t], h)
+            turnover[t + 1], cost[t + 1] = traded / values[t], paid
         if day is not None:
-            h *= day
-        value = c + sum_of(h)
-        w = algorithm.update(x[t], y[t])
-        held[t + 1], cashes[t + 1], decisions[t + 1] = h, c, w
-    values = cashes + held.sum(axis=1)
-    held /= values[:, None]
-    return Path(values, held, turnover, cost, decisions)
+            h *= day[t]
+        account.mark(h)
+        values.append(account.cash + account.have)
+    value = np.array(values)
+    held /= value[:, None]
+    return Path(value, held, turnover, cost, w)
 
 
-class _Rates:
-    """Proportional costs and the two operations on values that need them."""
+class _Account:
+    """Cash and the value of each position."""
 
-    def __init__(self, costs: CostModel) -> None:
-        self.slip, self.rate = costs.slippage_bps * 1e-4, costs.bps * 1e-4
+    def __init__(self, costs: CostModel, n_assets: int, cash: float) -> None:
+        self.costs, self.cash = costs, cash
         self.even, self.odd = costs.even_odd
+        self.mark(np.zeros(n_assets))
 
-    def plan(self, w: FloatArray, h: FloatArray, c: float) -> FloatArray:
-        """Value to buy and sell of each name."""
-        have = sum_of(h)
-        value = c + have
-        budget = value * (1.0 - DUST)
+    def mark(self, held: FloatArray) -> None:
+        """Take the values of the positions at other prices."""
+        self.held, self.have = held, total(held)
+
+    def rebalance(self, w: FloatArray, move: FloatArray | None, out: FloatArray) -> tuple[float, float]:
+        """Plan at the values held, fill after prices have moved by the factors `move`, and write the new values to `out`.
+
+        Returns the value traded and the costs. Buys shrink together when the cash falls short at the fill.
+        """
+        value = self.cash + self.have
         goal = w * value
-        total = sum_of(goal)
-        gap = goal - h
-        s = 1.0
-        while True:
-            before, s = s, next_scale(s, gap, goal, total, have, budget, self.even, self.odd)
-            if before == s:
-                return gap
-            gap -= (before - s) * goal
-
-    def fill(self, h: FloatArray, m: FloatArray, c: float) -> tuple[FloatArray, float, float, float]:
-        """Values, cash, value traded and costs after trades worth m at the quotes; buys shrink together if cash falls short."""
-        net, gross = sum_of(m), sum_of(np.abs(m))
-        flow, traded, paid = self.outcome(net, gross)
-        reserve = 0.1 * DUST * (abs(c) + traded)
-        if c + flow < reserve:
+        whole, budget = total(goal), value * (1.0 - DUST)
+        _, gap = affordable_scale(goal, self.held, whole, self.have, budget, self.even, self.odd)
+        moved = gap if move is None else gap * move
+        net, gross = total(moved), absolute(moved)
+        flow, traded, paid = self.costs.charged(net, gross)
+        reserve = 0.1 * DUST * (abs(self.cash) + traded)
+        if self.cash + flow < reserve:
             bought, sold = 0.5 * (gross + net), 0.5 * (gross - net)
-            budget, need = c + self.outcome(-sold, sold)[0], -self.outcome(bought, bought)[0]
-            part = min(1.0, max(0.0, (budget - reserve) / need))
-            m = m - (1.0 - part) * np.maximum(m, 0.0)
-            flow, traded, paid = self.outcome(part * bought - sold, part * bought + sold)
-        return h + m, c + flow, traded, paid
-
-    def outcome(self, net: Any, gross: Any) -> tuple[Any, Any, Any]:
-        """Change of cash, value traded and costs of trades with this sum and this sum of absolute values, for one bar or many."""
-        traded = gross + self.slip * net
-        fees = self.rate * traded
-        return -net - self.slip * gross - fees, traded, fees + self.slip * gross
+            room, need = self.cash + self.costs.charged(-sold, sold)[0], -self.costs.charged(bought, bought)[0]
+            part = min(1.0, max(0.0, (room - reserve) / need))
+            gap -= np.maximum(gap, 0.0) * (1.0 - part)
+            flow, traded, paid = self.costs.charged(part * bought - sold, part * bought + sold)
+        np.add(self.held, gap, out=out)
+        if move is not None:
+            out *= move
+        self.cash += flow
+        return traded, paid

@@ -103,7 +103,7 @@ def replay(
     cls, chosen = check_run(panel, strategy, params, cash)
     costs = costs or CostModel()
     p = SimpleNamespace(**{**default_params(cls), **chosen})
-    tracker = cls.make_tracker(p, panel.symbols, costs)
+    tracker = cls.make_tracker(p, panel.symbols, costs, len(panel.targets))
     log: list[FillColumns] = []
     if is_plain(panel, tracker) and not orders:
         path = plain_path(panel, tracker, cash)

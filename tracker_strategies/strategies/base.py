@@ -21,6 +21,7 @@ from tracker_strategies.execution.listeners import hears_cash
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for
+from tracker_strategies.strategies.goal import BARS_A_YEAR, Goal
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.universe import Universe
@@ -43,6 +44,8 @@ class TrackerStrategy(bt.Strategy):
       - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
       - ``assets`` (None): names of the feeds to invest in; by default all that are no targets
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
+      - ``enhance`` (None): margin a year by which to beat the target, 0.15 for fifteen percent; one for all targets or one for
+        each. ``bars_a_year`` (252) says what a year is
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
       - ``lot`` (0): smallest number of shares; 0 for fractional shares
@@ -58,6 +61,8 @@ class TrackerStrategy(bt.Strategy):
         ("target", None),
         ("assets", None),
         ("blend", None),
+        ("enhance", None),
+        ("bars_a_year", BARS_A_YEAR),
         ("fill", "next_open"),
         ("rebalance", 1),
         ("lot", 0.0),
@@ -82,25 +87,28 @@ class TrackerStrategy(bt.Strategy):
             name = self.targets[0]._name
             raise UniverseError(f"only the target {name!r} was added; add the assets to invest in as feeds of their own")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
-        self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets))
+        self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
         self._choose_fill_mode()
         self._open_desk()
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
-        """The algorithm that chooses the weights, from the strategy's params and the names of its assets."""
-        raise NotImplementedError(f"{cls.__name__} must say which algorithm it runs: override make_algorithm(cls, p, symbols)")
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """The algorithm that chooses the weights, from the strategy's params, its assets' names and the number of targets."""
+        raise NotImplementedError(
+            f"{cls.__name__} must say which algorithm it runs: override make_algorithm(cls, p, symbols, n_targets)"
+        )
 
     @classmethod
-    def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel) -> Tracker:
+    def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
         """What the strategy does on a bar, without backtrader around it."""
+        algorithm = cls.make_algorithm(p, symbols, n_targets)
         return Tracker(
-            cls.make_algorithm(p, symbols),
+            algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance),
             Rebalancer(costs, *(_number(p, name) for name in ("lot", "band", "max_turnover"))),
             FillMode.parse(p.fill),
-            blend=blend_of(p.blend),
+            Goal(n_targets, p.blend, p.enhance, p.bars_a_year, each=getattr(algorithm, "n_targets", 1) > 1),
             tuner=cls.make_tuner(p, symbols),
             signal=_signal(p),
         )
@@ -216,19 +224,6 @@ def _signal(p: Any) -> Any:
     if signal is not None and not callable(signal):
         raise ParameterError(f"signal={signal!r} must be a function from a bar to one number per asset")
     return signal
-
-
-def blend_of(weights: Any) -> FloatArray | None:
-    """Weights of several targets, scaled to sum 1."""
-    if weights is None:
-        return None
-    try:
-        blend = np.array([float(x) for x in (weights.split(",") if isinstance(weights, str) else weights)])
-    except (TypeError, ValueError):
-        blend = np.zeros(0)
-    if not (len(blend) and np.isfinite(blend).all() and (blend >= 0.0).all() and blend.sum() > 0.0):
-        raise ParameterError(f"blend={weights!r} must be one number >= 0 per target with a positive sum, for example 0.7,0.3")
-    return np.asarray(blend / blend.sum())
 
 
 def find_assets(datas: Sequence[Any], targets: Sequence[Any], wanted: Sequence[str] | str | None = None) -> Sequence[Any]:

@@ -18,7 +18,7 @@ class EqualWeight(TrackerStrategy):
     alias_name = "equal-weight"
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """Uniform, for ever."""
         return ConstantWeights(len(symbols))
 
@@ -42,7 +42,7 @@ class ConstantWeight(TrackerStrategy):
     params = (("weights", None),)
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The given weights, scaled to sum 1."""
         return ConstantWeights(len(symbols), start=given_weights(p.weights, symbols))
 

@@ -47,7 +47,7 @@ class PATracker(TrackerStrategy):
     params: Any = (("eps", 1e-4), ("variant", "PA"), ("C", None), ("max_weight", None), ("sectors", None), ("max_sector", None))
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """PA on the simplex, within limits where there are any."""
         return PA(len(symbols), eps=p.eps, variant=p.variant, C=p.C, feasible=limits(p, symbols))
 
@@ -63,7 +63,7 @@ class MultiplicativePATracker(TrackerStrategy):
     params: Any = (("eps", 1e-4),)
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """Range scaling, which suits returns."""
         return MultiplicativePA(len(symbols), eps=p.eps)
 
@@ -103,7 +103,7 @@ class PASTracker(PATracker):
         return lambda lam: PAS(len(symbols), side=side, lam=lam, eps=p.eps, variant=p.variant, C=p.C, scale=p.scale, feasible=W)
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The learner with the given lam."""
         if p.te_budget is not None and p.lam is not None:
             raise ParameterError(f"give lam={p.lam!r} or te_budget={p.te_budget!r}, not both: the budget chooses lam")
@@ -160,7 +160,7 @@ class SLAITTracker(TrackerStrategy):
     params: Any = (("lam", 1e-7), ("max_weight", 1.0), ("measure", "ete"), ("window", 100), ("every", 10), ("huber", 1e-3))
 
     @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...]) -> OnlineAlgorithm:
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """SLAIT with these settings."""
         return SLAIT(len(symbols), lam=p.lam, u=p.max_weight, measure=p.measure, window=p.window, every=p.every, huber=p.huber)
 

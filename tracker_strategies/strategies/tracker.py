@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
-from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.desk import Desk
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar
+from tracker_strategies.strategies.goal import Goal
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.universe import Universe
 
@@ -39,8 +39,8 @@ class Tracker:
         Turns weights into orders.
     fill : FillMode
         Says at which prices they fill.
-    blend : (q,) float, optional
-        Weights of the targets, when there are several: the algorithm follows their weighted mean. Equal by default.
+    goal : Goal
+        Says what the targets ask for.
     tuner : BudgetTuner, optional
         Chooses a parameter of the algorithm on the first bars.
     signal : callable, optional
@@ -61,19 +61,21 @@ class Tracker:
         schedule: Schedule,
         rebalancer: Rebalancer,
         fill: FillMode,
+        goal: Goal,
         *,
-        blend: FloatArray | None = None,
         tuner: BudgetTuner | None = None,
         signal: Callable[[Bar], Any] | None = None,
     ) -> None:
         self.algorithm = algorithm if tuner is None else tuner.start()
         self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
-        self.blend, self.tuner, self.signal = blend, tuner, signal
+        self.goal, self.tuner, self.signal = goal, tuner, signal
         self.weights: FloatArray = np.zeros(algorithm.n_assets)
         self.bar: Bar | None = None
         self._base: Bar | None = None  # the bar that the next return is measured from
+        self._span = 0  # bars since
         self._changed = self._owed = False
         self._decided: FloatArray | None = None
+        self._sizes: FloatArray | None = None  # what it was decided for; a desk never writes to sizes it has handed out
 
     def close(self, bar: Bar, desk: Desk) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
@@ -89,13 +91,12 @@ class Tracker:
         if self.fill is FillMode.OPEN:
             self._decided = self.weights
             return
-        deltas = self.rebalancer.plan(
-            self.weights, desk.sizes(), bar.close, desk.cash(), tradable=bar.current, pending=desk.pending()
-        )
+        sizes, pending = desk.sizes(), desk.pending()
+        deltas = self.rebalancer.plan(self.weights, sizes, bar.close, desk.cash(), tradable=bar.current, pending=pending)
         if self.fill is FillMode.CLOSE:
             desk.submit(deltas)
         else:
-            self._decided = deltas
+            self._decided, self._sizes = deltas, sizes if pending is None else None
 
     def open(self, bar: Bar, desk: Desk) -> None:
         """Open of bar t+1: send what was decided at the close of bar t, as far as the names trade and the cash reaches."""
@@ -109,7 +110,9 @@ class Tracker:
         else:
             if current is not None:
                 decided, opens = np.where(current, decided, 0.0), np.where(np.isfinite(opens), opens, 1.0)
-            deltas = self.rebalancer.fit(decided, desk.sizes(), opens, desk.cash(), pending=pending)
+            sizes = desk.sizes()
+            same = pending is None and sizes is self._sizes
+            deltas = self.rebalancer.fit(decided, sizes, opens, desk.cash(), pending=pending, unchanged=same)
         desk.submit(deltas)
 
     def _misses(self, bar: Bar) -> bool:
@@ -126,15 +129,17 @@ class Tracker:
         the next one that has it is compared with the last that had.
         """
         self.bar = bar
+        self._span += 1
         changed = self.universe.follow(bar)
         active = self.universe.active
         if self._base is None:
             if not (np.isfinite(bar.target).all() and (active is None or active.any())):
                 return False
-            self._base = bar
+            self._base, self._span = bar, 0
             self.weights = self.algorithm.weights if active is None else self.algorithm.restrict(active)
         elif bar.fresh:
-            self.weights, self._base = self._learn(self._base, bar), bar
+            self.weights = self._learn(self._base, bar)
+            self._base, self._span = bar, 0
         elif changed:
             self.weights = self.algorithm.restrict(active)
         # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
@@ -142,7 +147,7 @@ class Tracker:
         return self.schedule.due(bar.date) or changed or late
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
-        y = self.target_return(before.target, bar.target)
+        y = self.goal.returns(before.target, bar.target, self._span)
         extra: dict[str, Any] = {}
         if self.signal is not None:
             extra["signal"] = np.nan_to_num(np.asarray(self.signal(bar), dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
@@ -162,12 +167,3 @@ class Tracker:
             if tuned is not None:
                 self.algorithm, weights = tuned, tuned.weights
         return weights
-
-    def target_return(self, before: FloatArray, now: FloatArray) -> float:
-        """Return of the target, or of the blend of several, between two rows of levels."""
-        if len(now) == 1:
-            return float(now[0]) / float(before[0]) - 1.0
-        y = now / before - 1.0
-        if self.blend is not None and len(self.blend) != len(y):
-            raise ParameterError(f"blend has {len(self.blend)} weights for {len(y)} targets; give one per target")
-        return float(y.mean() if self.blend is None else self.blend.dot(y))

@@ -1,0 +1,99 @@
+"""What is tracked: one index or several, blended or each for itself, and by how much they are to be beaten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+
+#: Bars of a year, for margins a year on daily data.
+BARS_A_YEAR = 252.0
+
+
+class Goal:
+    r"""Turns levels of q targets into the return that the portfolio should have had.
+
+    With levels :math:`I_j` and margins :math:`m_j` a year the enhanced return of target j over k bars is geometric,
+
+    .. math:: y_j = \frac{I_{j,t}}{I_{j,t-k}} (1 + m_j)^{k/B} - 1,
+
+    and a learner of one target follows :math:`\sum_j \omega_j y_j`.
+
+    Parameters
+    ----------
+    n_targets : int
+        Number of targets q.
+    blend : sequence of q floats or str, optional
+        Weights :math:`\omega`, >= 0, scaled to sum 1; equal by default. "0.7,0.3" is understood.
+    enhance : float, sequence of q floats or str, optional
+        Margins m a year: 0.15 aims at 15 % more than the index. One for all targets, or one for each.
+    bars_a_year : float, default 252
+        B.
+    each : bool, default False
+        Whether the learner takes the targets one by one.
+    """
+
+    def __init__(
+        self, n_targets: int, blend: Any = None, enhance: Any = None, bars_a_year: Any = BARS_A_YEAR, *, each: bool = False
+    ) -> None:
+        self.each = each
+        self.omega = np.full(n_targets, 1.0 / n_targets) if blend is None else _blend(blend, n_targets)
+        self._growth = _growth(enhance, n_targets, bars_a_year)
+
+    def returns(self, before: FloatArray, now: FloatArray, bars: int = 1) -> Any:
+        """Return over `bars` bars from levels before and now, arrays with q as the last axis: one number (or one per row of
+        levels), or, for learners that take each target, the q of them.
+        """
+        y = now / before
+        if self._growth is not None:
+            y *= self._growth if bars == 1 else self._growth**bars
+        y -= 1.0
+        if self.each:
+            return y
+        blended = y[..., 0] if y.shape[-1] == 1 else y @ self.omega
+        return float(blended) if blended.ndim == 0 else blended
+
+
+def _numbers(name: str, given: Any, example: str) -> list[float]:
+    try:
+        items = given.split(",") if isinstance(given, str) else [given] if np.ndim(given) == 0 else list(given)
+        if any(isinstance(x, bool) for x in items):
+            raise TypeError
+        values = [float(x) for x in items]
+    except (TypeError, ValueError):
+        values = []
+    if not (values and np.isfinite(values).all()):
+        raise ParameterError(f"{name}={given!r} must be {example}")
+    return values
+
+
+def _blend(given: Any, n_targets: int) -> FloatArray:
+    example = "one number >= 0 per target with a positive sum, for example 0.7,0.3"
+    omega = np.array(_numbers("blend", given, example))
+    if not ((omega >= 0.0).all() and omega.sum() > 0.0):
+        raise ParameterError(f"blend={given!r} must be {example}")
+    if len(omega) != n_targets:
+        raise ParameterError(f"blend has {len(omega)} weights for {n_targets} targets; give one per target")
+    return np.asarray(omega / omega.sum())
+
+
+def _growth(given: Any, n_targets: int, bars_a_year: Any) -> FloatArray | None:
+    """Factor by which each target is to be beaten on a bar; None when by none."""
+    (bars,) = _numbers("bars_a_year", bars_a_year, "the number of bars in a year, 252 for daily ones")[:1]
+    if not bars > 0.0:
+        raise ParameterError(f"bars_a_year={bars_a_year!r} must be positive, 252 for daily bars")
+    if given is None:
+        return None
+    example = "a margin a year such as 0.15, or one per target such as 0.15,0.1"
+    margins = np.array(_numbers("enhance", given, example))
+    if not (margins > -1.0).all() or (margins > 10.0).any():
+        raise ParameterError(f"enhance={given!r} must be {example}; 0.15 is fifteen percent a year")
+    if len(margins) not in (1, n_targets):
+        raise ParameterError(f"enhance has {len(margins)} margins for {n_targets} targets; give one, or one per target")
+    growth = (1.0 + margins) ** (1.0 / bars)
+    return None if not margins.any() else np.asarray(np.broadcast_to(growth, n_targets))
