@@ -1,5 +1,6 @@
 """What can be drawn beside prices: indicators on two lines, observers of a running tracker, and plots without a screen."""
 
+from indicators.diagnostics import diagnostics_observer
 from indicators.observers import EffectiveHoldings, PortfolioExcessReturn, PortfolioTrackingError, Turnover
 from indicators.plotting import plot_to_file
 from indicators.tracking import ExcessReturn, TrackingError
@@ -11,5 +12,6 @@ __all__ = [
     "PortfolioTrackingError",
     "TrackingError",
     "Turnover",
+    "diagnostics_observer",
     "plot_to_file",
 ]

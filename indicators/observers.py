@@ -13,7 +13,7 @@ import backtrader as bt
 import numpy as np
 
 
-class _TrackerObserver(bt.Observer):
+class TrackerObserver(bt.Observer):
     """An observer that also draws the bars before every feed has begun."""
 
     plotinfo: Any = {"plot": True, "subplot": True}
@@ -31,7 +31,7 @@ class _TrackerObserver(bt.Observer):
         return targets[0]
 
 
-class PortfolioTrackingError(_TrackerObserver):
+class PortfolioTrackingError(TrackerObserver):
     """Rolling tracking error of the account against its (first) target, per bar: the indicator of that name, on the account
     itself.
 
@@ -60,7 +60,7 @@ class PortfolioTrackingError(_TrackerObserver):
         self.lines.te[0] = te * math.sqrt(self.p.annualise or 1.0)
 
 
-class PortfolioExcessReturn(_TrackerObserver):
+class PortfolioExcessReturn(TrackerObserver):
     """Cumulative log return of the account minus that of its (first) target."""
 
     lines: Any = ("excess",)
@@ -76,7 +76,7 @@ class PortfolioExcessReturn(_TrackerObserver):
         self.lines.excess[0] = gap - self._base
 
 
-class Turnover(_TrackerObserver):
+class Turnover(TrackerObserver):
     """Value bought plus value sold on the bar, over the account's value at the previous close."""
 
     lines: Any = ("turnover",)
@@ -94,7 +94,7 @@ class Turnover(_TrackerObserver):
         self._last = value
 
 
-class EffectiveHoldings(_TrackerObserver):
+class EffectiveHoldings(TrackerObserver):
     """``effective``: 1 / sum of squared weights, the number of names if all had equal weight; ``names``: how many are held."""
 
     lines: Any = ("effective", "names")

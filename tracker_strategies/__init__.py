@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
-    from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+    from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
     from tracker_strategies.analysis.record import RunRecord
     from tracker_strategies.analysis.tearsheet import tearsheet
     from tracker_strategies.execution.commission import charge
@@ -34,6 +34,7 @@ _HOMES = {
     "BuyAndHold": "strategies",
     "ConstantWeight": "strategies",
     "CostModel": "execution.costs",
+    "DiagnosticsAnalyzer": "analysis.analyzers",
     "EqualWeight": "strategies",
     "HoldingsAnalyzer": "analysis.analyzers",
     "MultiplicativePATracker": "strategies",
@@ -54,6 +55,7 @@ __all__ = [
     "BuyAndHold",
     "ConstantWeight",
     "CostModel",
+    "DiagnosticsAnalyzer",
     "EqualWeight",
     "HoldingsAnalyzer",
     "MultiplicativePATracker",

@@ -165,7 +165,16 @@ def run_all(
             task = progress.add_task(cls.alias_name, total=panel.n_bars)
             tick = _Tick(progress, task)
             records.append(
-                backtest(panel, cls, own, costs=request.costs, cash=request.cash, on_bar=tick, orders=request.out is not None)
+                backtest(
+                    panel,
+                    cls,
+                    own,
+                    costs=request.costs,
+                    cash=request.cash,
+                    on_bar=tick,
+                    orders=request.out is not None,
+                    diagnostics=request.out is not None,
+                )
             )
             progress.update(task, completed=panel.n_bars)
     return records

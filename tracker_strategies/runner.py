@@ -9,7 +9,7 @@ from typing import Any
 import backtrader as bt
 
 from datafeeds import IndexData, MarketPanel
-from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
@@ -71,6 +71,7 @@ def backtest(
     cash: float = 1_000_000.0,
     on_bar: Callable[[], None] | None = None,
     orders: bool = True,
+    diagnostics: bool = False,
     **cerebro_options: Any,
 ) -> RunRecord:
     """Run one strategy over a panel through cerebro.
@@ -89,6 +90,8 @@ def backtest(
         Called after each bar, for progress.
     orders : bool, default True
         Keep the log of all fills in the record.
+    diagnostics : bool, default False
+        Keep what the algorithm says of itself on each bar.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """
@@ -101,6 +104,8 @@ def backtest(
     cerebro.addstrategy(cls, **params)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=orders)
+    if diagnostics:
+        cerebro.addanalyzer(DiagnosticsAnalyzer, _name="diagnostics")
     if on_bar is not None:
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     (run,) = cerebro.run()
@@ -124,6 +129,7 @@ def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_
         params=describe_params(strategy.p._getkwargs(), costs),
         periods_per_year=periods_per_year,
         decisions=holdings.decisions,
+        diagnostics=strategy.analyzers.diagnostics.table if hasattr(strategy.analyzers, "diagnostics") else None,
     )
 
 

@@ -222,3 +222,35 @@ class HoldingsAnalyzer(bt.Analyzer):
             cost_bps=1e4 * float((self.cost[1:] / value[:-1]).mean()),
             n_holdings=float((self.weights[1:] > 1e-12).sum(axis=1).mean()),
         )
+
+
+class DiagnosticsAnalyzer(bt.Analyzer):
+    """What a tracker's algorithm says of itself, bar by bar: see ``diagnostics()`` of the algorithms.
+
+    ``get_analysis()`` has the last value of each figure; ``table`` is a DataFrame with one row per bar.
+    """
+
+    def start(self) -> None:
+        """Forget an earlier run."""
+        self._when: list[Any] = []
+        self._said: list[dict[str, float]] = []
+
+    def prenext(self) -> None:
+        """Bars before every feed has begun count too."""
+        self.next()
+
+    def next(self) -> None:
+        """Close of a bar."""
+        tracker: Tracker | None = getattr(self.strategy, "tracker", None)
+        if tracker is not None and tracker.bar is not None:
+            self._when.append(tracker.bar.date)
+            self._said.append(tracker.algorithm.diagnostics())
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """(T, k) figures; NaN where a bar did not have one."""
+        return pd.DataFrame(self._said, index=pd.DatetimeIndex(bar_dates(self._when), name="date"), dtype=float)
+
+    def get_analysis(self) -> OrderedDict[str, float]:
+        """The latest figures."""
+        return OrderedDict(self._said[-1] if self._said else {})

@@ -45,6 +45,8 @@ class RunRecord:
     periods_per_year : float
     decisions : (T, N) float, optional
         Weights that the strategy chose at the close of the bar for the time after it; None for strategies that choose none.
+    diagnostics : DataFrame, optional
+        One row per bar, one column per figure that the algorithm tells of itself.
     """
 
     strategy: str
@@ -60,6 +62,7 @@ class RunRecord:
     params: Mapping[str, Any] = field(default_factory=dict)
     periods_per_year: float = 252.0
     decisions: FloatArray | None = None
+    diagnostics: pd.DataFrame | None = None
 
     @cached_property
     def returns(self) -> FloatArray:
@@ -95,6 +98,7 @@ class RunRecord:
             index=self.index[cut],
             weights=self.weights[cut],
             decisions=None if self.decisions is None else self.decisions[cut],
+            diagnostics=None if self.diagnostics is None else self.diagnostics.iloc[cut],
             turnover=zero[0],
             cost=zero[1],
             orders=late.reset_index(drop=True),

@@ -29,6 +29,7 @@ RUN_FILES = {
     "decisions.parquet",
     "returns.parquet",
     "orders.parquet",
+    "diagnostics.parquet",
     "tearsheet.html",
 }
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy")
@@ -44,7 +45,7 @@ def write_run(
     tearsheet: bool = False,
     baselines: tuple[RunRecord, ...] = (),
 ) -> Path:
-    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns`` and ``orders`` (Parquet) and optionally
+    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders``, ``diagnostics`` (Parquet), perhaps
     ``tearsheet.html``.
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
@@ -61,6 +62,8 @@ def write_run(
             pd.DataFrame(record.decisions, index=dates, columns=list(record.symbols)).to_parquet(stage / "decisions.parquet")
         returns_frame(record).to_parquet(stage / "returns.parquet")
         record.orders.to_parquet(stage / "orders.parquet", index=False)
+        if record.diagnostics is not None and len(record.diagnostics.columns):
+            record.diagnostics.to_parquet(stage / "diagnostics.parquet")
         if tearsheet:
             from tracker_strategies.analysis.tearsheet import tearsheet as write_tearsheet
 

@@ -75,6 +75,8 @@ class TrackerStrategy(bt.Strategy):
 
     #: The name under which the command line knows the strategy; empty for abstract ones.
     alias_name = ""
+    #: Figures of ``algorithm.diagnostics()`` that tell most about how it learns, for plots.
+    diagnostic_lines: tuple[str, ...] = ()
     #: One backtrader line per asset, for algorithms that take a signal; a subclass may set them in its ``__init__``.
     signal_lines: Sequence[Any] | None = None
 
