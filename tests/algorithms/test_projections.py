@@ -251,3 +251,16 @@ def test_box() -> None:
 def test_free_coordinates_of_a_weighted_l1_ball_stay() -> None:
     w = alg.project_weighted_l1_ball([3.0, -7.0, 2.0], [1.0, 0.0, 1.0], 1.0)
     np.testing.assert_allclose(w, [1.0, -7.0, 0.0], rtol=0, atol=1e-15)
+
+
+def test_metrics_of_any_range_stay_on_the_simplex():
+    w = alg.project_simplex_diag_metric([0.3, 0.1, 0.2], [1e30, 1e-8, 1.0])
+    np.testing.assert_allclose(w, [0.3, 0.7, 0.0], atol=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        y, H = rng.normal(0.1, 0.3, 6), 10.0 ** rng.uniform(-12.0, 12.0, 6)
+        w = alg.project_simplex_diag_metric(y, H)
+        assert w.min() >= 0.0
+        assert abs(w.sum() - 1.0) < 1e-12
+        z = alg.project_l1_ball_diag_metric(y, H, 0.5)
+        assert np.abs(z).sum() <= 0.5 + 1e-12

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tracker_strategies.algorithms import thresholds
+from tracker_strategies.algorithms.diagonal_metric import simplex
 from tracker_strategies.algorithms.projections import positive_vector
 from tracker_strategies.algorithms.validation import Array, finite_vector, number, real_array
 from tracker_strategies.errors import ParameterError
@@ -39,7 +40,7 @@ def project_simplex_diag_metric(y: ArrayLike, H: ArrayLike, total: float = 1.0) 
     total = number("total", total, least=0.0)
     if total == 0.0:
         return np.zeros(y.shape[0])
-    return thresholds.weighted_simplex(H * y, 1.0 / H, total) / H
+    return simplex(y, H, total)
 
 
 def project_weighted_l1_ball(v: ArrayLike, a: ArrayLike, c: float) -> Array:
@@ -107,7 +108,7 @@ def project_l1_ball_diag_metric(y: ArrayLike, H: ArrayLike, c: float) -> Array:
     with np.errstate(over="ignore"):
         if float(size.sum()) <= c:
             return y.copy()
-    return np.copysign(thresholds.weighted_simplex(H * size, 1.0 / H, c) / H, y)
+    return np.copysign(simplex(size, H, c), y)
 
 
 def project_simplex_full_metric(y: ArrayLike, H: ArrayLike) -> Array:
