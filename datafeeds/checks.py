@@ -80,6 +80,46 @@ def check_matrix(
     return matrix
 
 
+def check_mask(values: ArrayLike | None, shape: tuple[int, ...], what: str) -> NDArray[np.bool_] | None:
+    """A private copy of a mask of the right shape; None when there is none, or when it is True everywhere and says nothing."""
+    if values is None:
+        return None
+    mask = np.array(values)
+    if mask.shape != shape or mask.dtype != np.bool_:
+        raise DataError(f"{what} must be True or False in shape {shape}, got {mask.dtype} in shape {mask.shape}")
+    return None if mask.all() else mask
+
+
+def check_frame(prices: pd.DataFrame, targets: Sequence[str]) -> None:
+    """Refuse a wide frame without the targets, with a column twice, with text, or without naive dates."""
+    missing = [name for name in targets if name not in prices]
+    if missing:
+        shown = ", ".join(map(str, prices.columns[:5]))
+        raise UniverseError(f"no column named {missing[0]!r} to track among {shown}, ...; name it with --index / targets=")
+    if prices.columns.has_duplicates:
+        raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
+    if not all(map(pd.api.types.is_numeric_dtype, set(prices.dtypes))):
+        text = next(c for c, kind in zip(prices.columns, prices.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(kind))
+        raise DataError(f"column {str(text)!r} holds text, not numbers: {first_text(prices[text])}")
+    if not isinstance(prices.index, pd.DatetimeIndex):
+        raise DataError(f"the index must hold dates, not {prices.index.dtype}; parse the first column as dates")
+    if prices.index.tz is not None:
+        raise DataError(f"dates carry the time zone {prices.index.tz}; drop it with .tz_localize(None), session dates have none")
+
+
+def check_common_dates(seen: NDArray[np.bool_], names: Sequence[str], dates: NDArray[np.datetime64]) -> None:
+    """Raise unless every target has a level on two dates at least that all have in common: without, no return can be compared."""
+    if np.count_nonzero(seen.all(axis=1)) >= 2:
+        return
+    spans = []
+    for j, name in enumerate(names):
+        rows = np.flatnonzero(seen[:, j])
+        if not rows.size:
+            raise DataError(f"target {name} has no data; bring its levels, or do not name it as a target")
+        spans.append(f"{name} {_day(dates[rows[0]])}..{_day(dates[rows[-1]])} ({rows.size} levels)")
+    raise DataError(f"targets have no common dates: {', '.join(spans)}; at least two dates with a level of each are needed")
+
+
 def find_holes(close: FloatArray, dates: NDArray[np.datetime64], names: Sequence[str]) -> None:
     """Raise for the first price missing between two others of the same series."""
     present = ~np.isnan(close)  # an infinite price is no hole; it is refused by name later
@@ -102,8 +142,22 @@ def fill_target_gaps(levels: FloatArray) -> FloatArray:
     return np.take_along_axis(levels, np.maximum.accumulate(rows, axis=0), axis=0)
 
 
+def bars_per_year(dates: NDArray[np.datetime64]) -> float:
+    """252, 52 or 12, by the median distance of the dates; for finer bars, 252 times the bars of a typical day."""
+    if len(dates) < 2:
+        return 252.0
+    gap = float(np.median(np.diff(dates)) / np.timedelta64(1, "D"))
+    if gap < 0.5:
+        return 252.0 * float(np.median(np.unique(dates.astype("datetime64[D]"), return_counts=True)[1]))
+    return 252.0 if gap < 4 else 52.0 if gap < 20 else 12.0
+
+
 def fingerprint_of(
-    names: Sequence[str], dates: NDArray[np.datetime64], prices: Sequence[FloatArray | None], seen: NDArray[np.bool_] | None
+    names: Sequence[str],
+    dates: NDArray[np.datetime64],
+    prices: Sequence[FloatArray | None],
+    seen: NDArray[np.bool_] | None,
+    members: NDArray[np.bool_] | None = None,
 ) -> str:
     """SHA-256 of names, dates and arrays, the same on every machine."""
     digest = hashlib.sha256("\0".join(names).encode())
@@ -112,6 +166,8 @@ def fingerprint_of(
         digest.update(b"-" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
     if seen is not None:
         digest.update(seen.tobytes())
+    if members is not None:
+        digest.update(b"members" + members.tobytes())
     return digest.hexdigest()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.checks import check_dates, check_matrix, check_names, fill_target_gaps, find_holes, fingerprint_of, first_text
+from datafeeds.checks import (
+    bars_per_year,
+    check_common_dates,
+    check_dates,
+    check_frame,
+    check_mask,
+    check_matrix,
+    check_names,
+    fill_target_gaps,
+    find_holes,
+    fingerprint_of,
+)
 from datafeeds.errors import DataError, UniverseError
 
 FloatArray = NDArray[np.float64]
@@ -52,6 +63,12 @@ class MarketPanel:
         Series that the source held and this panel does not.
     target_seen : (T, q) bool, optional
         Where a target has a level of its own; elsewhere its last one was carried on. None means everywhere.
+    members : (T, N) bool, optional
+        Where an asset belongs to the index: on other dates it may not be held (:func:`datafeeds.with_members`). None means
+        always.
+    at_decision : (N,) bool, optional
+        Assets whose close is the moment at which a bar's decisions are made. The close of the others is history by then, because
+        their market closes before (:mod:`datafeeds.multi_index`), and no order can fill at it. None means all.
 
     Raises
     ------
@@ -71,6 +88,8 @@ class MarketPanel:
     source: str = "memory"
     dropped: Mapping[str, str] = field(default_factory=dict)
     target_seen: BoolArray | None = None
+    members: BoolArray | None = None
+    at_decision: BoolArray | None = None
 
     def __post_init__(self) -> None:
         """Validate, and freeze the arrays: a panel is shared, so nobody may write to it."""
@@ -87,9 +106,9 @@ class MarketPanel:
             if values is not None:
                 frozen[name] = check_matrix(values, shape, name, dates, symbols, positive=name != "volume")
         frozen["dropped"] = MappingProxyType(dict(self.dropped))
-        if self.target_seen is not None:
-            seen = np.array(self.target_seen, dtype=bool)
-            frozen["target_seen"] = None if seen.all() else seen
+        frozen["target_seen"] = check_mask(self.target_seen, (len(dates), len(targets)), "target_seen")
+        frozen["members"] = check_mask(self.members, shape, "members")
+        frozen["at_decision"] = check_mask(self.at_decision, shape[1:], "at_decision")
         never = np.flatnonzero(~np.isfinite(frozen["close"]).any(axis=0))  # type: ignore[call-overload]
         if never.size:
             raise DataError(f"{symbols[never[0]]} has no price at all; drop the column")
@@ -150,23 +169,7 @@ class MarketPanel:
         if gaps not in GAP_POLICIES:
             raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
         names = (targets,) if isinstance(targets, str) else tuple(targets)
-        missing = [name for name in names if name not in prices]
-        if missing:
-            shown = ", ".join(map(str, prices.columns[:5]))
-            raise UniverseError(f"no column named {missing[0]!r} to track among {shown}, ...; name it with --index / targets=")
-        if prices.columns.has_duplicates:
-            raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
-        if not all(map(pd.api.types.is_numeric_dtype, set(prices.dtypes))):
-            text = next(
-                c for c, kind in zip(prices.columns, prices.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(kind)
-            )
-            raise DataError(f"column {str(text)!r} holds text, not numbers: {first_text(prices[text])}")
-        if not isinstance(prices.index, pd.DatetimeIndex):
-            raise DataError(f"the index must hold dates, not {prices.index.dtype}; parse the first column as dates")
-        if prices.index.tz is not None:
-            raise DataError(
-                f"dates carry the time zone {prices.index.tz}; drop it with .tz_localize(None), session dates have none"
-            )
+        check_frame(prices, names)
         columns = list(prices.columns)
         which = [columns.index(name) for name in names]
         keep: slice | list[int] = [i for i in range(len(columns)) if i not in which]
@@ -182,6 +185,7 @@ class MarketPanel:
             seen = None
         else:
             seen = ~np.isnan(levels)
+            check_common_dates(seen, names, dates)
             levels = fill_target_gaps(levels)
         full = {k: v[[c for c in columns if c not in names]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
         return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, target_seen=seen, **full)
@@ -225,12 +229,7 @@ class MarketPanel:
     @cached_property
     def periods_per_year(self) -> float:
         """252, 52 or 12, by the median distance of the dates; for finer bars, 252 times the bars of a typical day."""
-        if self.n_bars < 2:
-            return 252.0
-        gap = float(np.median(np.diff(self.dates)) / np.timedelta64(1, "D"))
-        if gap < 0.5:
-            return 252.0 * float(np.median(np.unique(self.dates.astype("datetime64[D]"), return_counts=True)[1]))
-        return 252.0 if gap < 4 else 52.0 if gap < 20 else 12.0
+        return bars_per_year(self.dates)
 
     def column(self, name: str) -> FloatArray:
         """Closing prices of one asset or target."""
@@ -249,20 +248,21 @@ class MarketPanel:
     def rows(self, start: int | None = None, stop: int | None = None) -> MarketPanel:
         """The panel between two rows (as a slice), without assets that have no price there."""
         cut = slice(start, stop)
-        alive = np.isfinite(self.close[cut]).any(axis=0)
-        keep = np.flatnonzero(alive)
-        part = {k: v[cut][:, keep] for k in ("open", "high", "low", "volume") if (v := getattr(self, k)) is not None}
-        gone = {self.symbols[i]: "no price in the chosen period" for i in np.flatnonzero(~alive)}
-        return MarketPanel(
-            self.dates[cut],
-            tuple(self.symbols[i] for i in keep),
-            self.close[cut][:, keep],
-            self.targets,
-            self.target_close[cut],
-            source=self.source,
-            dropped={**self.dropped, **gone},
-            target_seen=None if self.target_seen is None else self.target_seen[cut],
-            **part,
+        return self.take(np.asarray(np.isfinite(self.close[cut]).any(axis=0)), "no price in the chosen period", cut)
+
+    def take(self, keep: BoolArray, why: str, rows: slice = slice(None)) -> MarketPanel:
+        """The panel of the assets in a mask (between some rows); the others are dropped, with this reason."""
+        which = np.flatnonzero(keep)
+        per_asset = ("close", "open", "high", "low", "volume", "members")
+        return replace(
+            self,
+            dates=self.dates[rows],
+            symbols=tuple(self.symbols[i] for i in which),
+            target_close=self.target_close[rows],
+            target_seen=None if self.target_seen is None else self.target_seen[rows],
+            at_decision=None if self.at_decision is None else self.at_decision[which],
+            dropped={**self.dropped, **{self.symbols[i]: why for i in np.flatnonzero(~keep)}},
+            **{k: v[rows][:, which] for k in per_asset if (v := getattr(self, k)) is not None},
         )
 
     def require_bars(self, needed: int) -> None:
@@ -276,9 +276,9 @@ class MarketPanel:
         return pd.DataFrame(data, index=pd.DatetimeIndex(self.dates, name="date"), columns=[*self.targets, *self.symbols])
 
     def fingerprint(self) -> str:
-        """SHA-256 of names, dates and every price: equal panels, equal fingerprints, on every machine."""
+        """SHA-256 of names, dates, every price and who is a member when: equal panels, equal fingerprints, on every machine."""
         parts = (self.close, self.target_close, self.open, self.high, self.low, self.volume)
-        return fingerprint_of((*self.symbols, "\1", *self.targets), self.dates, parts, self.target_seen)
+        return fingerprint_of((*self.symbols, "\1", *self.targets), self.dates, parts, self.target_seen, self.members)
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,24 +59,31 @@ class WideTable:
 
 def read_table(path: Path) -> WideTable:
     """Read a CSV (plain or gzipped) or a Parquet file, told apart by content; the name only serves the messages."""
+    return _read_parquet(path) if is_parquet(path) else _read_csv(csv_content(path))
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet; False for what can only be a CSV, a :class:`DataError` for what is neither."""
     with path.open("rb") as file:
         head = file.read(4)
     if not head:
         raise DataError("the file is empty; it needs a header line, a date column and one column per series")
     if head == b"PAR1":
-        return _read_parquet(path)
+        return True
     if path.suffix.lower() in {".parquet", ".pq", ".parq"}:
         raise DataError(
             f"not a Parquet file: it begins with {head!r} instead of b'PAR1'; write it again, or rename it if it is a CSV"
         )
     if head[:2] == b"PK":
         raise DataError("a zip archive or Excel workbook; save the sheet as CSV (comma separated, UTF-8)")
-    return _read_csv(_text(path, packed=head[:2] == b"\x1f\x8b"))
+    return False
 
 
-def _text(path: Path, *, packed: bool) -> bytes:
+def csv_content(path: Path) -> bytes:
+    """The bytes of a CSV, unpacked where it is gzipped."""
+    content = path.read_bytes()
     try:
-        return gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+        return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"the gzip stream is damaged ({error}); copy or download the file again") from None
 
@@ -84,6 +92,22 @@ def _text(path: Path, *, packed: bool) -> bytes:
 
 
 def _read_csv(content: bytes) -> WideTable:
+    header, body = split_csv(content)
+    keys = [str(i) for i in range(len(header))]
+    try:
+        table, text = _parse(body, keys, pa.float64()), None
+    except pa.ArrowInvalid as error:
+        table, text = _parse_text(body, keys, header, error)
+    del body, content  # several times the size of the prices
+    values = np.empty((len(keys) - 1, table.num_rows if text is None else 0))
+    if text is None:
+        for i in range(len(values)):
+            values[i] = table.column(i + 1).to_numpy()
+    return WideTable(header[0], table.column(0), header[1:], values, text)
+
+
+def split_csv(content: bytes) -> tuple[list[str], Any]:
+    """The names in the header of a CSV, each there once, and its rows as an arrow buffer, still unread."""
     if not content.strip():
         raise DataError("the file is empty; it needs a header line, a date column and one column per series")
     if b"\0" in content[:65536]:
@@ -107,35 +131,31 @@ def _read_csv(content: bytes) -> WideTable:
     check_unique(header)
     if stop < 0 or not content[stop:].strip():
         raise DataError(f"a header of {len(header)} columns and no rows below it; nothing to read")
-    body = pa.py_buffer(content).slice(stop + 1)
-    keys = [str(i) for i in range(len(header))]
-    try:
-        table, text = _parse(body, keys, pa.float64()), None
-    except pa.ArrowInvalid as error:
-        table, text = _parse_text(body, keys, header, error)
-    del body, content  # several times the size of the prices
-    values = np.empty((len(keys) - 1, table.num_rows if text is None else 0))
-    if text is None:
-        for i in range(len(values)):
-            values[i] = table.column(i + 1).to_numpy()
-    return WideTable(header[0], table.column(0), header[1:], values, text)
+    return header, pa.py_buffer(content).slice(stop + 1)
 
 
 def _parse(body: Any, keys: list[str], kind: Any) -> Any:
-    """The rows of a CSV with every column but the first of one type. A row of another length is an error, never padded."""
+    """The rows of a wide CSV: every column but the first of one type."""
+    return parse_rows(body, dict.fromkeys(keys, kind) | {keys[0]: pa.string()})
+
+
+def parse_rows(body: Any, types: Mapping[str, Any], wanted: Sequence[str] | None = None, *, null_text: bool = True) -> Any:
+    """The rows of a CSV (all columns, or those wanted) as an arrow table. A row of another length is an error, never padded.
+
+    Without `null_text` a text such as `NA` (the ticker of a bank) stays what it is, and an empty field is an empty text.
+    """
     wrong: list[Any] = []
 
     def refuse(row: Any) -> str:
         wrong.append(row)
         return "error" if len(wrong) > 1 else "skip"
 
-    types = dict.fromkeys(keys, kind) | {keys[0]: pa.string()}
     try:
         table = pyarrow.csv.read_csv(
             pa.BufferReader(body),
-            read_options=pyarrow.csv.ReadOptions(column_names=keys, block_size=1 << 24),
+            read_options=pyarrow.csv.ReadOptions(column_names=list(types), block_size=1 << 24),
             parse_options=pyarrow.csv.ParseOptions(invalid_row_handler=refuse),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=types, include_columns=wanted, strings_can_be_null=null_text),
         )
     except pa.ArrowInvalid:
         if not wrong:
@@ -164,12 +184,20 @@ def _parse_text(body: Any, keys: list[str], header: list[str], cause: Exception)
 def _find_text(table: Any, header: list[str]) -> tuple[str, int, str] | None:
     """First cell (in the order of the columns) that is not a number."""
     for i in range(1, len(header)):
-        try:
-            table.column(i).cast(pa.float64())
-        except pa.ArrowInvalid:
-            for row, cell in enumerate(table.column(i).to_pylist()):
-                if cell is not None and not _is_number(cell):
-                    return header[i], row, cell
+        found = first_text_cell(table.column(i))
+        if found is not None:
+            return header[i], *found
+    return None
+
+
+def first_text_cell(column: Any) -> tuple[int, str] | None:
+    """Row and content of the first cell of a text column that is not a number."""
+    try:
+        column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        for row, cell in enumerate(column.to_pylist()):
+            if cell is not None and not _is_number(cell):
+                return row, cell
     return None
 
 
@@ -225,6 +253,11 @@ def _from_parquet(file: Any) -> WideTable:
 
 def _date_column(schema: Any) -> str:
     """The first column, unless pandas has written the index of the frame as a column (it puts it last)."""
+    return pandas_index(schema) or str(schema.names[0])
+
+
+def pandas_index(schema: Any) -> str | None:
+    """The column in which pandas has stored the index of a frame, if it has."""
     try:
         index = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     except (ValueError, AttributeError):
@@ -234,7 +267,7 @@ def _date_column(schema: Any) -> str:
         raise DataError(
             f"rows carry {len(stored)} index levels ({', '.join(stored)}); pivot them to one row per date and one column per name"
         )
-    return str((stored or schema.names)[0])
+    return stored[0] if stored else None
 
 
 def check_unique(header: list[str]) -> None:

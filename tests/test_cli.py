@@ -95,6 +95,7 @@ def test_run_writes_a_folder_that_says_all(csv, tmp_path):
         "decisions.parquet",
         "returns.parquet",
         "orders.parquet",
+        "diagnostics.parquet",
     }
     run = json.loads((out / "run.json").read_text())
     assert run["strategy"] == "pa"

@@ -87,7 +87,7 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
     records = run_all(panel, classes, own, request, console)
     scored = [r.since(request.eval_from) for r in records]
     if request.as_json:
-        metrics = {r.strategy: r.metrics() for r in scored}
+        metrics = {r.strategy: r.metrics_by_target() for r in scored}
         print(json.dumps(metrics[scored[0].strategy] if len(scored) == 1 else metrics, indent=2))
     else:
         Console().print(metrics_table(scored, panel, request))

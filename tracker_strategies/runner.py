@@ -129,6 +129,8 @@ def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_
         params=describe_params(strategy.p._getkwargs(), costs),
         periods_per_year=periods_per_year,
         decisions=holdings.decisions,
+        seen=tracking.seen,
+        omega=tracking.omega,
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(strategy.analyzers, "diagnostics") else None,
     )
 

@@ -255,7 +255,7 @@ def test_free_coordinates_of_a_weighted_l1_ball_stay() -> None:
 
 def test_metrics_of_any_range_stay_on_the_simplex():
     w = alg.project_simplex_diag_metric([0.3, 0.1, 0.2], [1e30, 1e-8, 1.0])
-    np.testing.assert_allclose(w, [0.3, 0.7, 0.0], atol=1e-12)
+    np.testing.assert_allclose(w, [0.3, 0.5, 0.2], atol=1e-7)
     rng = np.random.default_rng(0)
     for _ in range(500):
         y, H = rng.normal(0.1, 0.3, 6), 10.0 ** rng.uniform(-12.0, 12.0, 6)

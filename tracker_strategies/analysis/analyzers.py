@@ -58,7 +58,8 @@ class TrackingAnalyzer(bt.Analyzer):
     """Account value against the tracked index, for any strategy.
 
     ``get_analysis()`` has te_rms, te_centred, mdte, tracking_difference, excess_log_return and n_bars as
-    :mod:`~tracker_strategies.analysis.metrics` defines them, against the first target.
+    :mod:`~tracker_strategies.analysis.metrics` defines them, against the target, or against the blend of several that the
+    strategy tracks. Bars on which a target has no level of its own are spanned, not counted as returns of zero.
 
     Params:
       - ``target`` (None): name of the index feed, as for the strategies
@@ -76,6 +77,9 @@ class TrackingAnalyzer(bt.Analyzer):
         self._when: list[Any] = []
         self._value: list[float] = []
         self._index: list[Any] = []
+        self._seen: list[Any] = []
+        q = len(self.names)
+        self.omega = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.goal.omega
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
@@ -92,9 +96,11 @@ class TrackingAnalyzer(bt.Analyzer):
         if tracker is not None and tracker.bar is not None:
             self._when.append(tracker.bar.date)
             self._index.append(tracker.bar.target)
+            self._seen.append(tracker.bar.seen)
         else:
             self._when.append(self.strategy.datetime[0])
             self._index.append([d.close[0] if len(d) else np.nan for d in self.targets])
+            self._seen.append(None)
 
     @property
     def dates(self) -> NDArray[np.datetime64]:
@@ -111,14 +117,23 @@ class TrackingAnalyzer(bt.Analyzer):
         """(T, q) index levels."""
         return _stacked(self._index, len(self.names))
 
+    @property
+    def seen(self) -> NDArray[np.bool_] | None:
+        """(T, q) where an index has a level of its own; None when it has everywhere."""
+        if all(row is None or row.all() for row in self._seen):
+            return None
+        return np.array([np.ones(len(self.names), dtype=bool) if row is None else row for row in self._seen])
+
     def get_analysis(self) -> OrderedDict[str, float]:
         """The tracking figures; empty when there were fewer than two bars."""
         if len(self._value) < 2:
             return OrderedDict()
-        value, index = self.value, self.index[:, 0]
-        known = np.isfinite(index)  # feeds may begin later than the run
+        value, index, seen = self.value, self.index, self.seen
+        known = np.isfinite(index).all(axis=1)  # feeds may begin later than the run
+        if seen is not None:
+            known &= seen.all(axis=1)
         value, index = value[known], index[known]
-        return OrderedDict(tracking_metrics(value[1:] / value[:-1] - 1.0, index[1:] / index[:-1] - 1.0))
+        return OrderedDict(tracking_metrics(value[1:] / value[:-1] - 1.0, (index[1:] / index[:-1] - 1.0) @ self.omega))
 
 
 class HoldingsAnalyzer(bt.Analyzer):

@@ -50,6 +50,9 @@ METRIC_KEYS = (
     "n_bars",
 )
 
+#: Those that depend on which index the account is compared with.
+TRACKING_KEYS = ("te_rms", "te_centred", "mdte", "tracking_difference", "excess_log_return", "n_bars")
+
 
 def tracking_metrics(returns: ArrayLike, index_returns: ArrayLike) -> dict[str, float]:
     """The figures that need only two series of simple returns of equal length T >= 1."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.metrics import METRIC_KEYS, tracking_metrics
+from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS, tracking_metrics
 from tracker_strategies.errors import DataError, ParameterError
 
 FloatArray = NDArray[np.float64]
@@ -47,6 +47,10 @@ class RunRecord:
         Weights that the strategy chose at the close of the bar for the time after it; None for strategies that choose none.
     diagnostics : DataFrame, optional
         One row per bar, one column per figure that the algorithm tells of itself.
+    seen : (T, q) bool, optional
+        Where an index has a level of its own; elsewhere, on its holidays, `index` repeats the last one. None means everywhere.
+    omega : (q,) float, optional
+        Weights of the indices in the blend that is tracked; equal by default.
     """
 
     strategy: str
@@ -63,6 +67,8 @@ class RunRecord:
     periods_per_year: float = 252.0
     decisions: FloatArray | None = None
     diagnostics: pd.DataFrame | None = None
+    seen: NDArray[np.bool_] | None = None
+    omega: FloatArray | None = None
 
     @cached_property
     def returns(self) -> FloatArray:
@@ -74,10 +80,32 @@ class RunRecord:
         """(T-1, q) simple returns of the indices."""
         return np.asarray(self.index[1:] / self.index[:-1] - 1.0)
 
+    def scored(self, target: int | None = None) -> tuple[FloatArray, FloatArray]:
+        """Returns of the account and of an index (None: of the blend of all) from each bar on which it has a level to the next.
+
+        A holiday of the index is no return of zero: what the account earned meanwhile counts with the next level.
+        """
+        which = [*range(len(self.targets))] if target is None else [target]
+        rows = slice(None) if self.seen is None else np.flatnonzero(self.seen[:, which].all(axis=1))
+        value, index = self.value[rows], self.index[rows][:, which]
+        omega = np.ones(1) if target is not None else self.blend
+        return value[1:] / value[:-1] - 1.0, (index[1:] / index[:-1] - 1.0) @ omega
+
+    @property
+    def blend(self) -> FloatArray:
+        """(q,) weights of the indices in what is tracked."""
+        return np.full(len(self.targets), 1.0 / len(self.targets)) if self.omega is None else self.omega
+
     @cached_property
     def active(self) -> FloatArray:
-        """(T-1,) return of the account minus return of the first index."""
-        return np.asarray(self.returns - self.index_returns[:, 0])
+        """(T-1,) return of the account minus that of what is tracked; 0 on a holiday of it, made up for on the next bar."""
+        r, y = self.scored()
+        if self.seen is None:
+            return r - y
+        rows = np.flatnonzero(self.seen.all(axis=1))
+        e = np.zeros(len(self.value))
+        e[rows[1:]] = r - y
+        return e[1:]
 
     def since(self, start: float | str | None) -> RunRecord:
         """The part of the run that is scored: from a fraction of the bars (0.5) or a date on; the row before it stays as the
@@ -99,19 +127,30 @@ class RunRecord:
             weights=self.weights[cut],
             decisions=None if self.decisions is None else self.decisions[cut],
             diagnostics=None if self.diagnostics is None else self.diagnostics.iloc[cut],
+            seen=None if self.seen is None else self.seen[cut],
             turnover=zero[0],
             cost=zero[1],
             orders=late.reset_index(drop=True),
         )
 
-    def metrics(self, target: int = 0) -> dict[str, float]:
-        """The figures of ``metrics.json`` against one of the indices."""
-        core = tracking_metrics(self.returns, self.index_returns[:, target])
+    def metrics(self, target: int | None = None) -> dict[str, float]:
+        """The figures of ``metrics.json`` against one of the indices, or against what is tracked: the only one, or the blend."""
+        core = tracking_metrics(*self.scored(target))
         core["turnover"] = float(self.turnover[1:].mean())
         core["cost_bps"] = 1e4 * float((self.cost[1:] / self.value[:-1]).mean())
         core["n_holdings"] = float((self.weights[1:] > 1e-12).sum(axis=1).mean())
         core["final_value"] = float(self.value[-1])
         return {key: int(core[key]) if key == "n_bars" else core[key] for key in METRIC_KEYS}
+
+    def metrics_by_target(self) -> dict[str, Any]:
+        """What ``metrics.json`` holds: the figures, and with several indices under ``targets`` those against each of them."""
+        found: dict[str, Any] = self.metrics()
+        if len(self.targets) > 1:
+            found["targets"] = {
+                name: {key: value for key, value in self.metrics(j).items() if key in TRACKING_KEYS}
+                for j, name in enumerate(self.targets)
+            }
+        return found
 
 
 def start_row(dates: NDArray[np.datetime64], start: float | str | None) -> int:

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from datafeeds import MarketPanel
@@ -45,8 +46,8 @@ def write_run(
     tearsheet: bool = False,
     baselines: tuple[RunRecord, ...] = (),
 ) -> Path:
-    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders``, ``diagnostics`` (Parquet), perhaps
-    ``tearsheet.html``.
+    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders`` and ``diagnostics`` (Parquet), and
+    ``tearsheet.html`` if asked for.
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
     refused. Same inputs, same bytes, but for the time stamp in ``run.json`` (and one in the tear sheet).
@@ -55,7 +56,7 @@ def write_run(
     scored = record.since(eval_from)
     with staged_folder(target) as stage:
         write_json(stage / "run.json", describe(record, panel, eval_from=eval_from, seed=seed))
-        write_json(stage / "metrics.json", scored.metrics())
+        write_json(stage / "metrics.json", scored.metrics_by_target())
         dates = pd.DatetimeIndex(record.dates, name="date")
         pd.DataFrame(record.weights, index=dates, columns=list(record.symbols)).to_parquet(stage / "weights.parquet")
         if record.decisions is not None:
@@ -72,13 +73,19 @@ def write_run(
 
 
 def returns_frame(record: RunRecord) -> pd.DataFrame:
-    """Bar by bar: value, portfolio return, index return(s), active return, turnover, cost. The first bar has no return."""
+    """Bar by bar: value, portfolio return, index return(s), active return, turnover, cost. The first bar has no return.
+
+    A bar on which an index has no level of its own has no return of it either.
+    """
     dates = pd.DatetimeIndex(record.dates, name="date")
     frame = pd.DataFrame({"value": record.value}, index=dates)
     frame["portfolio"] = frame["value"].pct_change()
     for j, name in enumerate(record.targets):
-        frame[name] = pd.Series(record.index[:, j], index=dates).pct_change()
-    frame["active"] = frame["portfolio"] - frame[record.targets[0]]
+        levels = pd.Series(record.index[:, j], index=dates)
+        if record.seen is not None:
+            levels = levels[record.seen[:, j]]
+        frame[name] = levels.pct_change()
+    frame["active"] = np.r_[np.nan, record.active]
     frame["turnover"], frame["cost"] = record.turnover, record.cost
     return frame
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,9 @@ def check_no_lookahead(
 
 
 def scramble_future(panel: MarketPanel, row: int, rng: np.random.Generator) -> MarketPanel:
-    """The same panel up to and including a row; after it other prices, and other listings, halts and delistings."""
+    """The same panel up to and including a row; after it other prices, and other listings, halts, delistings, dates without a
+    level of a target, and members of the index.
+    """
     ahead = panel.n_bars - row - 1
 
     def walk(last: Any) -> Any:
@@ -78,7 +81,14 @@ def scramble_future(panel: MarketPanel, row: int, rng: np.random.Generator) -> M
             bars[name] = np.vstack([old[: row + 1], future * jump])
     if panel.volume is not None:
         bars["volume"] = np.vstack([panel.volume[: row + 1], rng.integers(1, 10**6, future.shape).astype(float)])
-    return MarketPanel(panel.dates, panel.symbols, close, panel.targets, target, source="scrambled", **bars)
+    masks: dict[str, Any] = {}
+    for name in ("target_seen", "members"):
+        old = getattr(panel, name)
+        if old is not None:
+            other = rng.random(old[row + 1 :].shape) < 0.9
+            other[~other.any(axis=1)] = True
+            masks[name] = np.vstack([old[: row + 1], other])
+    return replace(panel, close=close, target_close=target, source="scrambled", **bars, **masks)
 
 
 def _runner(strategy: Any, params: Mapping[str, Any] | None, options: dict[str, Any]) -> Callable[[MarketPanel], RunRecord]:

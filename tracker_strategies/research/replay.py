@@ -24,7 +24,7 @@ from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.research.plain_account import Path, is_plain, plain_path
 from tracker_strategies.runner import check_run, default_params, describe_params
 from tracker_strategies.strategies import TrackerStrategy
-from tracker_strategies.strategies.gate import Bar, PanelGate
+from tracker_strategies.strategies.gate import Bar, PanelGate, check_close_fills
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
@@ -104,6 +104,8 @@ def replay(
     costs = costs or CostModel()
     p = SimpleNamespace(**{**default_params(cls), **chosen})
     tracker = cls.make_tracker(p, panel.symbols, costs, len(panel.targets))
+    if tracker.fill is FillMode.CLOSE:
+        check_close_fills(panel)
     log: list[FillColumns] = []
     if is_plain(panel, tracker) and not orders:
         path = plain_path(panel, tracker, cash)
@@ -123,6 +125,8 @@ def replay(
         params=describe_params(vars(p), costs),
         periods_per_year=panel.periods_per_year,
         decisions=path.decisions,
+        seen=panel.target_seen,
+        omega=tracker.goal.omega,
     )
 
 

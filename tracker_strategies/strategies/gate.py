@@ -14,7 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from datafeeds import MarketPanel
 from datafeeds.feeds import PanelAssets
+from tracker_strategies.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -36,6 +38,12 @@ class Bar:
     age : (N,) int or None
         Bars since the asset's latest bar: 0 is current, more is a halt, a holiday or the end; -1 is not listed yet. None means
         that every asset is current, the usual case.
+    fresh : bool
+        Whether every target has a level of its own on this bar; a return from or to an old level would span another time.
+    seen : (q,) bool or None
+        Which of the targets have one. None means all.
+    member : (N,) bool or None
+        Assets that belong to the index on this date. None means that nobody keeps a list, and all do.
     """
 
     date: np.datetime64
@@ -44,6 +52,8 @@ class Bar:
     target: FloatArray
     age: NDArray[np.int64] | None
     fresh: bool = True
+    seen: BoolArray | None = None
+    member: BoolArray | None = None
 
     @property
     def current(self) -> BoolArray | None:
@@ -70,7 +80,8 @@ class PanelGate:
         opens = close if panel.open is None else panel.open if columns is None else panel.open[:, columns]
         which = [panel.targets.index(name) for name in targets]
         self._target = panel.target_close[:, which]
-        self._fresh = None if panel.target_seen is None else panel.target_seen[:, which].all(axis=1)
+        self._seen = None if panel.target_seen is None else panel.target_seen[:, which]
+        self._members = panel.members if panel.members is None or columns is None else panel.members[:, columns]
         self._age: NDArray[np.int64] | None = None
         if not panel.complete:
             last = panel.last_bar if columns is None else panel.last_bar[:, columns]
@@ -91,9 +102,11 @@ class PanelGate:
         row = self._clock.row
         if self._bar is None or self._row != row:
             age = None if self._age is None or self._full[row] else self._age[row]
-            fresh = self._fresh is None or bool(self._fresh[row])
+            seen = None if self._seen is None else self._seen[row]
+            fresh = seen is None or bool(seen.all())
+            member = None if self._members is None else self._members[row]
             self._row = row
-            self._bar = Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age, fresh)
+            self._bar = Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age, fresh, seen, member)
         return self._bar
 
 
@@ -105,6 +118,8 @@ class LineGate:
         self._age = np.full(len(assets), -1, dtype=np.int64)
         self._close, self._level = np.full(len(assets), np.nan), np.full(len(targets), np.nan)
         self._now = -np.inf
+        panels = [getattr(d, "panel", None) for d in assets]
+        self._listed = any(p is not None and p.members is not None for p in panels)
 
     def read(self) -> Bar:
         """The latest bar of each feed. The newest date among all feeds is *now*; a feed with an older one is stale."""
@@ -119,25 +134,55 @@ class LineGate:
             if len(data) and data.datetime[0] == now and data.close[0] == data.close[0]:
                 self._age[i], self._close[i] = 0, data.close[0]
                 opens[i] = data.open[0]
-        fresh = True
-        for i, data in enumerate(self._targets):
-            current = len(data) and data.datetime[0] == now and data.close[0] == data.close[0]
-            fresh = fresh and bool(current)
-            if current:
-                self._level[i] = data.close[0]
+        seen = np.array([len(d) > 0 and d.datetime[0] == now and d.close[0] == d.close[0] for d in self._targets])
+        for j in np.flatnonzero(seen).tolist():
+            self._level[j] = self._targets[j].close[0]
         date = np.datetime64(self._targets[0].num2date(now).replace(tzinfo=None), "ns")
         age = self._age.copy() if self._age.any() else None
-        return Bar(date, self._close.copy(), np.where(self._age == 0, opens, self._close), self._level.copy(), age, fresh)
+        opens = np.where(self._age == 0, opens, self._close)
+        member = np.array([_is_member(d, now) for d in self._assets]) if self._listed else None
+        return Bar(date, self._close.copy(), opens, self._level.copy(), age, bool(seen.all()), seen, member)
 
 
 def gate_for(assets: Sequence[Any], targets: Sequence[Any]) -> PriceGate:
     """The fastest gate that fits: panel rows when all feeds move by one clock, lines otherwise."""
+    broker = getattr(getattr(targets[0], "_env", None), "broker", None)
+    if broker is not None and getattr(broker.p, "coc", False):
+        check_close_fills(assets)
     if isinstance(assets, PanelAssets):
         return PanelGate(targets[0].clock, assets.symbols, [d.p.symbol for d in targets])
     clocks = {id(getattr(d, "clock", None)) if getattr(d, "clocked", False) else 0 for d in (*assets, *targets)}
     if len(clocks) == 1 and 0 not in clocks:
         return PanelGate(targets[0].clock, [d.p.symbol for d in assets], [d.p.symbol for d in targets])
     return LineGate(assets, targets)
+
+
+def check_close_fills(assets: MarketPanel | Sequence[Any]) -> None:
+    """Refuse fills at the close of a bar for names whose market has closed hours before the bar's decisions are made.
+
+    Filling at the close of bar t is look-ahead by intent, by one instant. A close that other markets have had hours to react to
+    is another matter: trading at it would earn what nobody can earn.
+    """
+    if isinstance(assets, MarketPanel | PanelAssets):
+        panel = assets if isinstance(assets, MarketPanel) else assets[0].panel
+        old = [] if panel.at_decision is None else [panel.symbols[i] for i in np.flatnonzero(~panel.at_decision)]
+    else:
+        mixed = [d for d in assets if getattr(d, "panel", None) is not None and d.panel.at_decision is not None]
+        old = [d.p.symbol for d in mixed if not d.panel.at_decision[d.clock.columns.place[d.p.symbol]]]
+    if old:
+        raise ParameterError(
+            f"fill='close' cannot be had for {old[0]} ({len(old)} such names): its market closes before a bar's decisions are "
+            "made, and the order would fill at a price of the past; use fill='next_open'"
+        )
+
+
+def _is_member(data: Any, now: float) -> bool:
+    """Whether a feed of a panel belongs to the index on the latest date of the panel up to now; True for any other feed."""
+    panel = getattr(data, "panel", None)
+    if panel is None or panel.members is None:
+        return True
+    row = int(np.searchsorted(data.clock.when, now, side="right")) - 1
+    return row >= 0 and bool(panel.members[row, data.clock.columns.place[data.p.symbol]])
 
 
 def _columns(have: Sequence[str], want: Sequence[str]) -> list[int] | None:

@@ -85,7 +85,7 @@ class Tracker:
             for i in np.flatnonzero(gone & (desk.sizes() > 0.0)):
                 desk.settle(int(i), float(bar.close[i]))
         self._decided = None
-        self._owed = due and self._misses(bar)
+        self._owed = due and self._misses(bar, desk)
         if not due:
             return
         if self.fill is FillMode.OPEN:
@@ -104,7 +104,7 @@ class Tracker:
             return
         decided, self._decided = self._decided, None
         current, opens, pending = bar.current, bar.open, desk.pending()
-        self._owed = self._owed or self._misses(bar)
+        self._owed = self._owed or self._misses(bar, desk)
         if self.fill is FillMode.OPEN:
             deltas = self.rebalancer.plan(decided, desk.sizes(), opens, desk.cash(), tradable=current, pending=pending)
         else:
@@ -115,12 +115,12 @@ class Tracker:
             deltas = self.rebalancer.fit(decided, sizes, opens, desk.cash(), pending=pending, unchanged=same)
         desk.submit(deltas)
 
-    def _misses(self, bar: Bar) -> bool:
+    def _misses(self, bar: Bar, desk: Desk) -> bool:
         """Whether a rebalance on this bar cannot reach every name, because some are halted: then it stays due."""
         if bar.age is None:
             return False
         absent, active = bar.age != 0, self.universe.active
-        return bool((absent if active is None else absent & active).any())
+        return bool((absent if active is None else absent & (active | (desk.sizes() > 0.0))).any())
 
     def observe(self, bar: Bar) -> bool:
         """Learn from a bar without trading; True when the schedule, or a change of the universe, asks for a trade.

@@ -20,6 +20,11 @@ class Universe:
     pause changes nothing until it has lasted more than ``delist_after`` bars: then the name counts as gone. Should it come back,
     it lists anew.
 
+    Where the panel says who belongs to the index, only members may be held. A name that leaves the index but still trades is no
+    longer active, so that its weight goes to the others and its position is sold in the market like any other; one that joins may
+    be held at once if it has traded for its warm-up, as a member or not. What counts is membership on the date of the bar: a
+    change is acted upon at the close of the first day on which it is in force.
+
     Attributes
     ----------
     active : (N,) bool or None
@@ -39,7 +44,7 @@ class Universe:
 
     def follow(self, bar: Bar) -> bool:
         """Take in a bar; True when the names that may be held are others than before."""
-        if bar.age is None and self.active is None:
+        if bar.age is None and bar.member is None and self.active is None:
             return False
         age = np.zeros(self._n, dtype=np.int64) if bar.age is None else bar.age
         if self._listed_for is None:  # what is listed when gaps begin to matter has been so from the start
@@ -48,7 +53,9 @@ class Universe:
         self.gone = age > self._patience
         self._listed_for[self.gone] = 0
         before, self.active = self.active, (self._listed_for > self._warmup) & ~self.gone
+        if bar.member is not None:
+            self.active &= bar.member
         if not self.active.any() and before is not None and before.any():
             day = bar.date.astype("datetime64[D]")
-            raise UniverseError(f"no asset can be held on {day}: all are unlisted, in warm-up or delisted")
+            raise UniverseError(f"no asset can be held on {day}: all are unlisted, in warm-up, delisted or not in the index")
         return before is not None and bool((self.active != before).any())
