@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from tracker_strategies.execution.costs import CostModel
     from tracker_strategies.runner import backtest, record_of
     from tracker_strategies.strategies import (
+        AdaGradTracker,
         APASTracker,
         BuyAndHold,
         ConstantWeight,
+        EnsembleTracker,
         EqualWeight,
+        LeastSquaresTracker,
         MultiplicativePATracker,
         PASTracker,
         PATracker,
@@ -30,13 +33,16 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "AdaGradTracker": "strategies",
     "APASTracker": "strategies",
     "BuyAndHold": "strategies",
     "ConstantWeight": "strategies",
     "CostModel": "execution.costs",
     "DiagnosticsAnalyzer": "analysis.analyzers",
+    "EnsembleTracker": "strategies",
     "EqualWeight": "strategies",
     "HoldingsAnalyzer": "analysis.analyzers",
+    "LeastSquaresTracker": "strategies",
     "MultiplicativePATracker": "strategies",
     "PASTracker": "strategies",
     "PATracker": "strategies",
@@ -52,12 +58,15 @@ _HOMES = {
 
 __all__ = [
     "APASTracker",
+    "AdaGradTracker",
     "BuyAndHold",
     "ConstantWeight",
     "CostModel",
     "DiagnosticsAnalyzer",
+    "EnsembleTracker",
     "EqualWeight",
     "HoldingsAnalyzer",
+    "LeastSquaresTracker",
     "MultiplicativePATracker",
     "PASTracker",
     "PATracker",

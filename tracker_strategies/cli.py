@@ -19,7 +19,13 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    str, typer.Option("--data", metavar="SOURCE", help="sample, synthetic, or the path of a wide CSV or Parquet file.")
+    str,
+    typer.Option(
+        "--data",
+        metavar="SOURCE",
+        help="sample, synthetic, a wide CSV or Parquet file, a long table of bars, a folder with one file per ticker, "
+        "or yahoo:AAPL,MSFT:2015-01-01.",
+    ),
 ]
 Index = Annotated[
     list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
@@ -34,12 +40,32 @@ MinFee = Annotated[float, typer.Option(help="Least commission of one order, in m
 SlippageBps = Annotated[float, typer.Option(help="Slippage in basis points of the price.")]
 Lot = Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")]
 Cash = Annotated[float, typer.Option(help="Starting cash.")]
-Coordinates = Annotated[str, typer.Option(help="What the algorithm learns: weights (holdings comes in a later version).")]
+Coordinates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="weights|holdings",
+        help="What stays constant while the algorithm is passive; with holdings no order is sent then. "
+        "The strategy's own choice by default.",
+    ),
+]
 EvalFrom = Annotated[
     str | None,
     typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning starts at the first bar all the same."),
 ]
 Gaps = Annotated[str, typer.Option(help="A price missing inside a series: error, or freeze (treat it as a trading halt).")]
+Adjust = Annotated[
+    str,
+    typer.Option(
+        metavar="split|total|raw", help="For bars and Yahoo: adjust for splits, for dividends too (total), or not at all."
+    ),
+]
+Members = Annotated[
+    str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: who belonged to the index when.")
+]
+Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="Table of old, new, date: ticker changes.")]
+Sectors = Annotated[
+    str | None, typer.Option("--sectors", metavar="FILE", help="Table of symbol, sector, for strategies with max_sector.")
+]
 Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
 Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
@@ -66,9 +92,13 @@ def run(
     slippage_bps: SlippageBps = 0.0,
     lot: Lot = 0.0,
     cash: Cash = 1_000_000.0,
-    coordinates: Coordinates = "weights",
+    coordinates: Coordinates = None,
     eval_from: EvalFrom = None,
     gaps: Gaps = "error",
+    adjust: Adjust = "split",
+    members: Members = None,
+    renames: Renames = None,
+    sectors: Sectors = None,
     seed: Seed = 0,
     out: Out = None,
     as_json: AsJson = False,

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from datafeeds import MarketPanel, open_source
+from datafeeds import MarketPanel, open_source, read_sectors
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import check_place, write_run
 from tracker_strategies.errors import OutputError, ParameterError
@@ -40,6 +40,10 @@ class Request:
     cash: float = 1_000_000.0
     eval_from: str | None = None
     gaps: str = "error"
+    adjust: str = "split"
+    members: str | None = None
+    renames: str | None = None
+    sectors: str | None = None
     seed: int = 0
     out: str | None = None
     as_json: bool = False
@@ -48,23 +52,39 @@ class Request:
     @classmethod
     def build(cls, given: Mapping[str, Any]) -> Self:
         """From the options of ``run`` and ``compare``."""
-        if given["coordinates"] != "weights":
-            raise ParameterError(f"coordinates={given['coordinates']!r} is not available in this version; choose weights")
+        coordinates = {} if given["coordinates"] is None else {"coordinates": given["coordinates"]}
         return cls(
             data=given["data"],
             targets=tuple(given["index"] or ("INDEX",)),
-            params=parse_params(given["param"] or ()),
+            params=coordinates | parse_params(given["param"] or ()),
             fill=FillMode.parse(given["fill"]),
             costs=CostModel(given["cost_bps"], given["per_share"], given["min_fee"], given["slippage_bps"]),
             lot=given["lot"],
             cash=given["cash"],
             eval_from=given["eval_from"],
             gaps=given["gaps"],
+            adjust=given["adjust"],
+            members=given["members"],
+            renames=given["renames"],
+            sectors=given["sectors"],
             seed=given["seed"],
             out=given["out"],
             as_json=given["as_json"],
             tearsheet=not given["no_tearsheet"],
         )
+
+
+def open_panel(request: Request) -> MarketPanel:
+    """The market that a request asks for."""
+    return open_source(
+        request.data,
+        request.targets,
+        gaps=request.gaps,
+        seed=request.seed,
+        adjust=request.adjust,
+        members=request.members,
+        renames=request.renames,
+    )
 
 
 def run_strategies(names: Sequence[str], request: Request) -> None:
@@ -75,7 +95,11 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
         for key in request.params:
             if not any(key in p for p in own):
                 check_params(classes[0], {key: None})
-    panel = open_source(request.data, request.targets, gaps=request.gaps, seed=request.seed)
+    panel = open_panel(request)
+    if request.sectors is not None:
+        sectors = read_sectors(request.sectors, panel.symbols)
+        for cls, params in zip(classes, own, strict=True):
+            params |= {"sectors": sectors} if "sectors" in default_params(cls) and "max_sector" in params else {}
     start_row(panel.dates, request.eval_from)
     folder = None if request.out is None else Path(request.out).expanduser()
     places = {} if folder is None else {c.alias_name: folder if len(classes) == 1 else folder / c.alias_name for c in classes}

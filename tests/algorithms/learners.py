@@ -11,22 +11,41 @@ import pytest
 
 from tracker_strategies.algorithms import (
     APAS,
+    AROW,
+    FOBOS,
+    OGD,
     PA,
     PAS,
+    RDA,
+    RLS,
     SLAIT,
+    VAW,
+    AdaGrad,
+    AdaptiveDiscount,
+    AdaptiveLasso,
     Box,
     CappedSimplex,
     ConstantWeights,
+    DiscountedVAW,
+    Holdings,
     Hyperplane,
     L1Ball,
+    LeastSquares,
     MultiplicativePA,
     MultiTargetPA,
     OnlineAlgorithm,
     PAClassifier,
     PAUniclass,
     Quadratic,
+    RandomPortfolios,
     RealSpace,
+    RecursiveLars,
+    SketchedVAW,
+    SparsePLS,
+    StaticPortfolio,
+    StronglyAdaptive,
     SwitchingCost,
+    Vote,
 )
 
 
@@ -61,8 +80,30 @@ class SignMultiplicativePA(MultiplicativePA):
         return super().update(x, sign(y), **masks)
 
 
+class SignAdaGrad(AdaGrad):
+    """The same by subgradients of the hinge loss."""
+
+    def update(self, x: Any, y: Any, **masks: Any) -> np.ndarray:
+        return super().update(x, sign(y), **masks)
+
+
+class SignAROW(AROW):
+    """The same with a belief about the weights."""
+
+    def update(self, x: Any, y: Any, **masks: Any) -> np.ndarray:
+        return super().update(x, sign(y), **masks)
+
+
 def capped(n: int) -> CappedSimplex:
     return CappedSimplex(1.0 if n == 1 else 0.6)
+
+
+def slait_every_third(n: int) -> SLAIT:
+    return SLAIT(n, window=12, every=3, accelerate=False)
+
+
+def few_discounts(n: int) -> AdaptiveDiscount:
+    return AdaptiveDiscount(n, gammas=[0.0, 0.9, 0.998, 1.0], hint="self")  # the default grid depends on n
 
 
 VARIANT = 20_000
@@ -83,11 +124,83 @@ PORTFOLIO_LEARNERS = [
     Learner("APAS", lambda n: APAS(n, lam=0.05)),
     Learner("APAS scaled", lambda n: APAS(n, variant="PA-II", scale="auto", lam=0.01), VARIANT),
     Learner("APAS switching cost", lambda n: APAS(n, side=SWITCHING, lam=0.01), VARIANT),
+    Learner("least squares", lambda n: LeastSquares(n), VARIANT),
+    Learner("least squares in holdings", lambda n: Holdings(n, learner=LeastSquares(n, gamma=0.97)), VARIANT),
+    Learner("PA in holdings", lambda n: Holdings(n, learner=PA(n))),
+    Learner("APAS in holdings", lambda n: Holdings(n, learner=APAS(n, lam=0.05)), VARIANT),
+    Learner("AdaGrad in holdings", lambda n: Holdings(n, learner=AdaGrad(n, eta=0.1)), VARIANT),
     Learner(
         "SLAIT",
-        lambda n: SLAIT(n, window=12, every=3, accelerate=False),
+        slait_every_third,
         make_for_many_rounds=lambda n: SLAIT(n, window=12, every=250, max_iter=100),
     ),
+    Learner("AdaGrad", lambda n: AdaGrad(n, eta=0.1)),
+    Learner("AdaGrad rda", lambda n: AdaGrad(n, rule="rda", eta=0.1, regulariser="l2sq", lam=1e-4), VARIANT),
+    Learner("AdaGrad capped", lambda n: AdaGrad(n, loss="eps_insensitive", eta=0.1, feasible=capped(n)), VARIANT),
+    Learner("AdaGrad hinge", lambda n: SignAdaGrad(n, loss="hinge", eta=0.1), VARIANT),
+    Learner("AdaGrad full", lambda n: AdaGrad(n, matrix="full", eta=0.1), VARIANT),
+    Learner("AdaGrad full rda", lambda n: AdaGrad(n, matrix="full", rule="rda", eta=0.1), 5_000),
+    Learner("OGD", lambda n: OGD(n, eta=50.0)),
+    Learner("FOBOS", lambda n: FOBOS(n, eta=50.0, regulariser="l2sq", lam=1e-4)),
+    Learner("RDA", lambda n: RDA(n, eta=50.0)),
+    Learner("AROW", lambda n: AROW(n, r=1e-3)),
+    Learner("AROW diagonal", lambda n: AROW(n, matrix="diagonal", r=1e-3), VARIANT),
+    Learner("sparse PLS", lambda n: SparsePLS(n, theta=min(3, n), n_factors=min(2, n), warm_up=5)),
+    Learner(
+        "sparse PLS of the paper",
+        lambda n: SparsePLS(
+            n,
+            theta=min(2, n),
+            deflate="sparse",
+            loading="instant",
+            standardise=False,
+            forgetting="self",
+            mapping="project",
+            warm_up=1,
+        ),
+        VARIANT,
+    ),
+    Learner(
+        "sparse PLS adaptive",
+        lambda n: SparsePLS(
+            n,
+            theta=min(3, n),
+            n_factors=1,
+            adapt_factors=True,
+            forgetting="self",
+            q_space="input",
+            max_names=min(2, n),
+            warm_up=5,
+        ),
+        VARIANT,
+    ),
+    Learner("RLS", lambda n: RLS(n)),
+    Learner("RLS self-tuned", lambda n: RLS(n, forgetting="self", prior="zero", mapping="refit"), VARIANT),
+    Learner("recursive LARS", lambda n: RecursiveLars(n, theta=min(3, n), warm_up=5), VARIANT),
+    Learner(
+        "adaptive lasso",
+        lambda n: AdaptiveLasso(n, theta=min(3, n), sweeps=1000, warm_up=5),
+        VARIANT,
+        make_for_many_rounds=lambda n: AdaptiveLasso(n, theta=min(3, n), warm_up=5),
+    ),
+    Learner("static least squares", lambda n: StaticPortfolio(n, window=15)),
+    Learner("static LARS", lambda n: StaticPortfolio(n, method="lars", theta=min(3, n), window=8), VARIANT),
+    Learner("random portfolios", lambda n: RandomPortfolios(n, n_portfolios=3, theta=n, warm_up=5), VARIANT),
+    Learner("VAW", lambda n: VAW(n)),
+    Learner("discounted VAW", lambda n: DiscountedVAW(n)),
+    Learner("discounted VAW dual", lambda n: DiscountedVAW(n, gamma=0.9, hint="self", dual_rounds=n), VARIANT),
+    Learner("discounted VAW floor", lambda n: DiscountedVAW(n, gamma=0.9, hint="last", prior=None, floor=1e-6), VARIANT),
+    Learner("discounted VAW capped", lambda n: DiscountedVAW(n, gamma=0.99, feasible=capped(n)), VARIANT),
+    Learner("sketched VAW", lambda n: SketchedVAW(n, rank=2, gamma=0.99)),
+    Learner("adaptive discount", few_discounts),
+    Learner("strongly adaptive", lambda n: StronglyAdaptive(n, gammas=[0.0, 0.99], horizon=500), VARIANT),
+    Learner(
+        "vote",
+        lambda n: Vote(n, members=[PA(n), DiscountedVAW(n), ConstantWeights(n)]),
+        make_for_many_rounds=lambda n: Vote(n, members=[PA(n), ConstantWeights(n)]),
+    ),
+    Learner("vote of votes", lambda n: Vote(n, members=[PAS(n), slait_every_third(n), Vote(n, members=[PA(n)])]), 500),
+    Learner("vote with restarts", lambda n: Vote(n, members=[PA(n), PA(n, eps=0.0)], restarts=True, horizon=500), 5_000),
 ]
 """Weights on the simplex, whatever happens."""
 
@@ -100,6 +213,25 @@ OTHER_LEARNERS = [
     Learner("uniclass", lambda n: PAUniclass(n, eps=0.01)),
     Learner("APAS hyperplane", lambda n: APAS(n, feasible=Hyperplane())),
     Learner("PAS l1 ball", lambda n: PAS(n, side=SwitchingCost(0.01), feasible=L1Ball(1.5))),
+    Learner("AdaGrad in R^N", lambda n: AdaGrad(n, eta=0.1, feasible=RealSpace(), regulariser="l2", lam=1e-6)),
+    Learner("AdaGrad l1 ball", lambda n: AdaGrad(n, rule="rda", eta=0.1, feasible=L1Ball(1.5), regulariser="l1", lam=1e-7)),
+    Learner("AdaGrad box", lambda n: AdaGrad(n, loss="eps_insensitive", eta=0.1, delta=0.0, feasible=Box(-0.1, 0.6))),
+    Learner("AdaGrad hyperplane", lambda n: AdaGrad(n, eta=0.1, feasible=Hyperplane())),
+    Learner("AdaGrad full in R^N", lambda n: AdaGrad(n, matrix="full", rule="rda", eta=0.1, delta=0.0, feasible=RealSpace())),
+    Learner(
+        "AdaGrad strongly convex",
+        lambda n: AdaGrad(
+            n, eta=1e-6, delta=1e-9, regulariser="l2sq", lam=0.1, strongly_convex=True, feasible=RealSpace(), start=[0.0] * n
+        ),
+    ),
+    Learner("RDA linf", lambda n: RDA(n, eta=50.0, regulariser="linf", lam=1e-7, feasible=RealSpace())),
+    Learner("AROW classifier", lambda n: SignAROW(n, task="classification", feasible=RealSpace())),
+    Learner("sparse PLS with cash", lambda n: SparsePLS(n, theta=min(3, n), n_factors=1, mapping="cash", warm_up=5)),
+    Learner("VAW in R^N", lambda n: VAW(n, feasible=RealSpace(), prior=None)),
+    Learner("adaptive discount in R^N", lambda n: AdaptiveDiscount(n, gammas=[0.9, 1.0], feasible=RealSpace())),
+    Learner(
+        "vote in a box", lambda n: Vote(n, members=[PA(n, feasible=Box(-0.1, 0.6)), VAW(n, feasible=RealSpace(), prior=None)])
+    ),
 ]
 """Weights that may be negative or leave cash."""
 

@@ -15,26 +15,67 @@ from tracker_strategies.errors import ParameterError
 STATE_VERSION = 1
 
 
-class Stateful:
+class Stored:
+    """An object whose attributes named in `_state` go into one flat dict of plain values, and back.
+
+    An attribute may hold a piece with a state of its own, or a list of them: their names are joined by dots, `_members.0._w`.
+    """
+
+    _state: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a continuation needs: floats, ints, strings, arrays, and pieces with a state of their own."""
+
+    def _stored(self) -> tuple[str, ...]:
+        return self._state
+
+    def _values(self) -> dict[str, Any]:
+        flat: dict[str, Any] = {}
+        for name in self._stored():
+            value = getattr(self, name)
+            if isinstance(value, Stored):
+                flat |= {f"{name}.{key}": v for key, v in value._values().items()}
+            elif isinstance(value, list) and all(isinstance(piece, Stored) for piece in value):
+                flat |= {f"{name}.{i}.{key}": v for i, piece in enumerate(value) for key, v in piece._values().items()}
+            else:
+                flat[name] = _plain(value)
+        return flat
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        """Take over values made by :meth:`_values`; a KeyError when one is missing."""
+        for name in self._stored():
+            if name in values:
+                value = values[name]
+                setattr(self, name, np.array(value) if isinstance(value, list | np.ndarray) else value)
+            else:
+                setattr(self, name, _revived(name, getattr(self, name, None), values))
+
+
+class Part(Stored):
+    """A piece of a learner that has a state of its own and no parameters beside it: it is rebuilt from its values alone."""
+
+    def _values(self) -> dict[str, Any]:
+        return {"part": type(self).__name__, **super()._values()}
+
+
+class Stateful(Stored):
     """An object made by `Class(n_assets, **params)` whose attributes named in `_state` are all that later rounds depend on.
 
     Each keyword parameter is kept under its own name. clone, copy, pickle and restoring all go through :meth:`from_state`.
     """
-
-    _state: ClassVar[tuple[str, ...]] = ()
-    """Attributes besides weights, active mask and time that a continuation needs: floats, ints, strings, arrays."""
 
     n_assets: int
     _w: Array
     _active: Mask | None
     _t: int
 
+    def _stored(self) -> tuple[str, ...]:
+        return ("_w", "_active", "_t", *self._state)
+
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _parameter_names(type(self))}
 
     def params(self) -> dict[str, Any]:
         """Return the keyword parameters, defaults resolved, as plain values."""
-        return {k: v.to_dict() if hasattr(v, "to_dict") else v for k, v in self._parameters().items()}
+        return {k: _plain_parameter(v) for k, v in self._parameters().items()}
 
     def _head(self) -> dict[str, Any]:
         return {"algorithm": type(self).__name__, "version": STATE_VERSION, "n_assets": self.n_assets}
@@ -44,8 +85,7 @@ class Stateful:
 
         Numbers, strings and lists, i.e. JSON; only matrices stay arrays. Nothing in it is shared with the learner.
         """
-        state = {name: _plain(getattr(self, name)) for name in ("_w", "_active", "_t", *self._state)}
-        return {**self._head(), "params": self.params(), "state": state}
+        return {**self._head(), "params": self.params(), "state": self._values()}
 
     @classmethod
     def from_state(cls, d: dict[str, Any], **parameters: Any) -> Self:
@@ -60,25 +100,34 @@ class Stateful:
         try:
             name, version, n_assets = d["algorithm"], d["version"], d["n_assets"]
             params, state = dict(d["params"]), d["state"]
-            values = {key: state[key] for key in ("_w", "_active", "_t", *cls._state)}
         except (KeyError, TypeError, ValueError) as problem:
             raise ParameterError(f"not a state of {cls.__name__}: missing or malformed {problem}") from problem
         if name != cls.__name__ or version != STATE_VERSION:
             raise ParameterError(f"a state of {name} version {version} cannot restore {cls.__name__} version {STATE_VERSION}")
-        params |= parameters
-        for key, value in params.items():
-            if isinstance(value, dict):
-                params[key] = side_from_dict(value) if "term" in value else feasible_from_dict(value)
+        learner = cls._made(n_assets, params | parameters)
         try:
-            learner = cls(n_assets, **params)  # type: ignore[call-arg]
+            learner._restore(state)
+        except (KeyError, TypeError) as problem:
+            raise ParameterError(f"not a state of {cls.__name__}: missing or malformed {problem}") from problem
+        return learner
+
+    @classmethod
+    def _made(cls, n_assets: Any, params: dict[str, Any]) -> Self:
+        """Return a fresh learner from parameters as :meth:`params` gives them."""
+        try:
+            return cls(n_assets, **{k: _parameter(v) for k, v in params.items()})  # type: ignore[call-arg]
         except TypeError as problem:
             raise ParameterError(f"not a state of {cls.__name__}: {problem}") from problem
-        for key, value in values.items():
-            setattr(learner, key, np.array(value) if isinstance(value, list | np.ndarray) else value)
-        if learner._w.shape != (learner.n_assets,):
-            raise ParameterError(f"a state for {learner.n_assets} assets holds weights of shape {learner._w.shape}")
-        learner._w.setflags(write=False)
-        return learner
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        super()._restore(values)
+        if self._w.shape != (self.n_assets,):
+            raise ParameterError(f"a state for {self.n_assets} assets holds weights of shape {self._w.shape}")
+        self._w.setflags(write=False)
+
+    def fresh(self) -> Self:
+        """Return a learner with the same parameters that has not learnt anything yet."""
+        return self._made(self.n_assets, self._parameters())
 
     def clone(self) -> Self:
         """Return an independent copy in the same state."""
@@ -104,6 +153,53 @@ class Stateful:
 
 def _parameter_names(cls: type) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(cls).parameters if name != "n_assets")
+
+
+def _plain_parameter(value: Any) -> Any:
+    """Return a parameter as plain values; a learner among the parameters as what makes a fresh one."""
+    if isinstance(value, Stateful):
+        return value._head() | {"params": value.params()}
+    if isinstance(value, list | tuple) and any(isinstance(v, Stateful) for v in value):
+        return [_plain_parameter(v) for v in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def _parameter(value: Any) -> Any:
+    """Return the parameter that :func:`_plain_parameter` described."""
+    if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+        return [_parameter(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "algorithm" in value:
+        return _named(Stateful, value["algorithm"])._made(value["n_assets"], value["params"])
+    return side_from_dict(value) if "term" in value else feasible_from_dict(value)
+
+
+def _revived(name: str, current: Any, values: dict[str, Any]) -> Any:
+    """Return the piece, or the list of pieces, whose values stand under `name`; learners take them over, parts are rebuilt."""
+    inner = {key[len(name) + 1 :]: value for key, value in values.items() if key.startswith(f"{name}.")}
+    if "part" in inner:
+        piece = object.__new__(_named(Part, inner["part"]))
+        piece._restore(inner)
+        return piece
+    if isinstance(current, list):
+        count = 1 + max((int(key.partition(".")[0]) for key in inner), default=-1)
+        return [_revived(str(i), current[i] if i < len(current) else None, inner) for i in range(count)]
+    if not isinstance(current, Stateful):
+        raise KeyError(name)
+    current._restore(inner)
+    return current
+
+
+def _named(base: type[Any], name: Any) -> Any:
+    """Return the class of that name among those derived from `base`."""
+    waiting = [base]
+    while waiting:
+        cls = waiting.pop()
+        if cls.__name__ == name:
+            return cls
+        waiting += cls.__subclasses__()
+    raise ParameterError(f"{name!r} is not a known {base.__name__}; import the module that defines it first")
 
 
 def _plain(value: Any) -> Any:

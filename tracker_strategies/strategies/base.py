@@ -10,7 +10,7 @@ import backtrader as bt
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms import OnlineAlgorithm
+from tracker_strategies.algorithms import Holdings, OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket_broker import take_baskets
 from tracker_strategies.execution.commission import costs_of
@@ -46,6 +46,9 @@ class TrackerStrategy(bt.Strategy):
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
       - ``enhance`` (None): margin a year by which to beat the target, 0.15 for fifteen percent; one for all targets or one for
         each. ``bars_a_year`` (252) says what a year is
+      - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or "holdings":
+        share counts, as in an index; then passive means that no order is sent. See
+        :class:`~tracker_strategies.algorithms.Holdings`
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
       - ``lot`` (0): smallest number of shares; 0 for fractional shares
@@ -63,6 +66,7 @@ class TrackerStrategy(bt.Strategy):
         ("blend", None),
         ("enhance", None),
         ("bars_a_year", BARS_A_YEAR),
+        ("coordinates", "weights"),
         ("fill", "next_open"),
         ("rebalance", 1),
         ("lot", 0.0),
@@ -103,7 +107,12 @@ class TrackerStrategy(bt.Strategy):
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
         """What the strategy does on a bar, without backtrader around it."""
-        algorithm = cls.make_algorithm(p, symbols, n_targets)
+        if p.coordinates not in ("weights", "holdings"):
+            raise ParameterError(f"coordinates={p.coordinates!r} is unknown; choose weights or holdings")
+        algorithm = cls.in_coordinates(p, cls.make_algorithm(p, symbols, n_targets))
+        tuner = cls.make_tuner(p, symbols)
+        if tuner is not None:
+            tuner.wrap = lambda learner: cls.in_coordinates(p, learner)
         return Tracker(
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
@@ -111,9 +120,14 @@ class TrackerStrategy(bt.Strategy):
             Rebalancer(costs, *(_number(p, name) for name in ("lot", "band", "max_turnover"))),
             FillMode.parse(p.fill),
             Goal(n_targets, p.blend, p.enhance, p.bars_a_year, each=getattr(algorithm, "n_targets", 1) > 1),
-            tuner=cls.make_tuner(p, symbols),
+            tuner=tuner,
             signal=_signal(p),
         )
+
+    @classmethod
+    def in_coordinates(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+        """The algorithm in the coordinates that the params ask for."""
+        return Holdings(algorithm.n_assets, learner=algorithm) if p.coordinates == "holdings" else algorithm
 
     @classmethod
     def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:

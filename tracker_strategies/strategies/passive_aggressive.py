@@ -11,21 +11,17 @@ from tracker_strategies.algorithms import (
     PAS,
     SLAIT,
     AlphaSignal,
-    CappedSimplex,
     Constant,
-    FeasibleSet,
-    GroupedSimplex,
     MultiplicativePA,
     NegativeLogReturn,
     OnlineAlgorithm,
     SideInformation,
-    Simplex,
     Sum,
     SwitchingCost,
 )
-from tracker_strategies.algorithms.validation import number
-from tracker_strategies.errors import ParameterError, UniverseError
+from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
+from tracker_strategies.strategies.limits import limits
 from tracker_strategies.strategies.te_budget import BudgetTuner
 
 #: Trade-off of the switching cost: with the default lam of 1/N and N = 100 the dead zone lam * kappa of a weight is 3e-5.
@@ -167,26 +163,6 @@ class SLAITTracker(TrackerStrategy):
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """SLAIT with these settings."""
         return SLAIT(len(symbols), lam=p.lam, u=p.max_weight, measure=p.measure, window=p.window, every=p.every, huber=p.huber)
-
-
-def limits(p: Any, symbols: tuple[str, ...]) -> FeasibleSet:
-    """The simplex, with caps on names and sectors where there are any."""
-    for name in ("max_weight", "max_sector"):
-        if getattr(p, name) is not None:
-            number(name, getattr(p, name), above=0.0)
-    if p.max_sector is not None or p.sectors is not None:
-        if p.max_sector is None or p.sectors is None:
-            raise ParameterError("sectors (a mapping of symbol to sector) and max_sector belong together; give both or none")
-        unknown = [name for name in p.sectors if name not in symbols]
-        if unknown:
-            raise UniverseError(f"sectors name {unknown[0]!r}, which is not among the {len(symbols)} assets")
-        groups: dict[str, list[int]] = {}
-        for i, name in enumerate(symbols):
-            if name in p.sectors:
-                groups.setdefault(p.sectors[name], []).append(i)
-        cap = {} if p.max_weight is None else {"u": p.max_weight}
-        return GroupedSimplex(list(groups.values()), upper=p.max_sector, **cap)
-    return Simplex() if p.max_weight is None else CappedSimplex(p.max_weight)
 
 
 def side_information(p: Any) -> SideInformation:

@@ -42,12 +42,14 @@ class BudgetTuner:
             raise ParameterError(f"budget_bars={bars!r} must be a number of bars >= 20 to learn the trade-off from")
         self._make, self._budget, self._bars = make, float(budget), bars
         self._rounds: list[tuple[FloatArray, float, dict[str, Any]]] = []
+        #: What is done to every learner before it learns.
+        self.wrap: Callable[[OnlineAlgorithm], OnlineAlgorithm] = lambda learner: learner
         #: The chosen trade-off, once there is one.
         self.lam: float | None = None
 
     def start(self) -> OnlineAlgorithm:
         """The learner for the training window."""
-        return self._make(SMALLEST)
+        return self.wrap(self._make(SMALLEST))
 
     def feed(self, x: FloatArray, y: float, masks: dict[str, Any]) -> OnlineAlgorithm | None:
         """Take in a round; at the end of the window return the learner to go on with."""
@@ -68,7 +70,7 @@ class BudgetTuner:
         return learner
 
     def _error(self, lam: float) -> tuple[float, OnlineAlgorithm]:
-        learner = self._make(lam)
+        learner = self.wrap(self._make(lam))
         square = 0.0
         for x, y, masks in self._rounds:
             square += (float(learner.weights.dot(x)) - y) ** 2

@@ -1,0 +1,63 @@
+"""The recommended tracker on real markets, against figures that it has to beat, and in the coordinates of the papers."""
+
+import numpy as np
+import pytest
+
+from tests.markets import random_panel, real_market
+from tracker_strategies.algorithms import PA, Holdings
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.research.replay import replay
+from tracker_strategies.runner import backtest
+
+#: Tracking error in bp a bar and turnover a bar over the second half, filled at the close without costs.
+TO_BEAT = {
+    "nasdaq100_2019_2020_daily": (4.6, 0.010),
+    "orlib_sp100_98_weekly": (11.6, 0.020),
+    "orlib_nikkei225_weekly": (8.0, 0.018),
+}
+
+
+@pytest.mark.parametrize("name", TO_BEAT)
+def test_one_setting_beats_the_figures_on_every_market(name):
+    found = replay(real_market(name), "ensemble", {"fill": "close"}).since(0.5).metrics()
+    error, turnover = TO_BEAT[name]
+    assert 1e4 * found["te_rms"] <= error
+    assert found["turnover"] <= turnover
+
+
+def test_any_strategy_runs_in_holdings_and_a_passive_one_sends_no_order():
+    panel = random_panel(40, 4, seed=2)
+    still = backtest(panel, "pa", {"coordinates": "holdings", "eps": 1.0, "fill": "close"})
+    assert (still.turnover[2:] == 0.0).all()
+    assert len(still.orders) == 4
+    moving = backtest(panel, "pa", {"eps": 1.0, "fill": "close"})
+    assert (moving.turnover[2:] > 0.0).all()
+    y = panel.target_close[1:, 0] / panel.target_close[:-1, 0] - 1.0
+    expected = Holdings(4, learner=PA(4)).run(panel.returns, y)
+    np.testing.assert_allclose(backtest(panel, "pa", {"coordinates": "holdings"}).decisions, expected, atol=1e-12)
+
+
+def test_a_budget_is_tuned_in_the_same_coordinates():
+    record = backtest(random_panel(60, 4), "apas", {"coordinates": "holdings", "te_budget": 0.01, "budget_bars": 30})
+    assert np.isfinite(record.value).all()
+
+
+def test_the_members_are_lines_and_their_names_follow_the_discounts():
+    said = backtest(random_panel(40, 4), "ensemble", {"discounts": "1,0.5"}, diagnostics=True).diagnostics
+    votes = said[["p_pa", "p_1", "p_0_5"]]
+    np.testing.assert_allclose(votes.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "params", "words"),
+    [
+        ("ensemble", {"discounts": "1,1"}, "discounts"),
+        ("ensemble", {"discounts": "x"}, "discounts"),
+        ("ensemble", {"discounts": "1.5"}, "gamma"),
+        ("pa", {"coordinates": "polar"}, "coordinates"),
+        ("least-squares", {"gamma": 0.0}, "gamma"),
+    ],
+)
+def test_bad_params_are_named(strategy, params, words):
+    with pytest.raises(ParameterError, match=words):
+        backtest(random_panel(30, 3), strategy, params)

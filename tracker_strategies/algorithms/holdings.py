@@ -1,0 +1,140 @@
+r"""Learn holdings, not weights: any learner in the coordinates in which an index stands still."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.feasible import Box, RealSpace, Simplex
+from tracker_strategies.algorithms.validation import Array, Mask, count, mask
+from tracker_strategies.errors import ParameterError
+
+GROWTH = (0.02, 50.0)
+"""Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
+
+
+class Holdings(OnlineAlgorithm):
+    r"""A learner whose passive portfolio is the one that needs no trade.
+
+    Between reviews an index holds a constant number of shares of each name, so that its weights drift with prices. A learner that
+    keeps weights constant aims at a moving target, and trades at every bar to stand still. Here the learner goes on from what its
+    weights have become,
+
+    .. math:: \tilde w = \frac{w_t \circ (1 + x_t)}{1 + w_t \cdot x_t},
+
+    so that a passive one gives just what the account holds anyway: no order is sent.
+
+    A learner that remembers second moments has to restate them too. With the growth of each name against the index,
+    :math:`s_i = (1 + x_{t,i})/(1 + y_t)`, shares that make up weights v now have returned :math:`v \cdot (x_t / s)` over the round,
+    up to their tracking error squared. So it takes in :math:`(x_t/s, y_t)`, and what it took in before becomes
+    :math:`C \to S^{-1} C S^{-1}`, :math:`m \to S^{-1} m`. Share counts that track the index are then one and the same weight vector in
+    all rounds that are remembered. The others take in :math:`(x_t, y_t + (\tilde w - w_t) \cdot x_t)`: their error is that of the
+    weights that were held.
+
+    Parameters
+    ----------
+    n_assets : int
+        Number of assets N.
+    learner : OnlineAlgorithm
+        Any learner for N assets; a fresh copy of it learns, the one given is left alone.
+
+    Notes
+    -----
+    Names that were not seen keep their exact weight, as with every learner; the others share the drift. Prices must be adjusted for
+    splits; a dividend that is not in them looks like a small loss of shares.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PA
+    >>> learner = Holdings(2, learner=PA(2, eps=0.01))
+    >>> np.round(learner.update([0.10, 0.00], 0.05), 4).tolist()  # what half and half returned: hold on
+    [0.5238, 0.4762]
+    """
+
+    _state = ("_inner",)
+
+    def __init__(self, n_assets: int, *, learner: OnlineAlgorithm | None = None) -> None:
+        count("n_assets", n_assets)
+        if not isinstance(learner, OnlineAlgorithm) or isinstance(learner, Holdings):
+            raise ParameterError(f"learner must be a learner in weights, such as PA({n_assets}), got {learner!r}")
+        super().__init__(n_assets, feasible=learner.feasible)
+        if learner.n_assets != self.n_assets:
+            raise ParameterError(f"learner must be for {self.n_assets} assets, got {learner!r}")
+        self.learner = learner.fresh()
+        self._inner = learner.fresh()
+        #: Whether it may refuse a round whose numbers are fine: for its side information, or caps that cannot be met.
+        self._careful = hasattr(learner, "side") or not isinstance(learner.feasible, Simplex | RealSpace | Box)
+        self._w = self._inner.weights
+
+    @property
+    def n_targets(self) -> int:
+        """Number of targets of the learner."""
+        return int(getattr(self.learner, "n_targets", 1))
+
+    def __getattr__(self, name: str) -> Any:
+        """What is asked of the learner beyond the common contract, such as its side information."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.learner, name)
+
+    def update(self, x: Any, y: Any, *, active: Any = None, observed: Any = None, **given: Any) -> Array:
+        """Learn from one round and return the weights for the next: :meth:`OnlineAlgorithm.update`."""
+        x = self._vector(x)
+        y = self._inner._target(y)
+        allowed = self._allowed(active)
+        seen = None if observed is None else mask("observed", observed, self.n_assets)
+        stay = allowed if self._active is None else allowed & self._active
+        free = stay if seen is None else stay & seen
+        moves = x if free.all() else np.where(free, x, 0.0)
+        self._norm2(moves)
+        masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
+        learner = self._inner.clone() if self._careful else self._inner  # a round that it refuses must change nothing
+        before = self._handed_over(learner._w, stay, free)
+        learner._w = _drifted(before, moves, free)
+        rescale = getattr(learner, "_rescale", None)
+        if rescale is None:
+            y = y + float((learner._w - before).dot(moves))
+        else:
+            growth, pace = np.clip(1.0 + moves, *GROWTH), min(max(1.0 + float(np.mean(y)), GROWTH[0]), GROWTH[1])
+            s = np.where(free, growth / pace, 1.0)
+            rescale(s)
+            moves = moves / s
+        w = learner.update(moves, y, **masks, **given)
+        self._inner, self._active = learner, None if allowed.all() else allowed.copy()
+        return self._commit(w)
+
+    def _handed_over(self, w: Array, stay: Mask, free: Mask) -> Array:
+        """Return the weights after those that leave have given theirs to the names that take part, before prices move."""
+        if not free.any() or not w[~stay].any():
+            return w
+        handed = np.where(stay, w, 0.0)
+        handed[free] = self.feasible.slice(free, stay & ~free, w).project(w[free])
+        return handed
+
+    def restrict(self, active: Any) -> Array:
+        """Take the assets that may be held from now on: :meth:`OnlineAlgorithm.restrict`."""
+        self._w = self._inner.restrict(active)
+        self._active = self._inner._active
+        return self._w
+
+    def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
+        raise NotImplementedError
+
+    def diagnostics(self) -> dict[str, float]:
+        """Return what the learner says."""
+        return self._inner.diagnostics()
+
+
+def _drifted(w: Array, x: Array, free: Mask) -> Array:
+    """Return the weights after the returns x; names that are not free keep theirs."""
+    moved = w * np.maximum(1.0 + x, 0.0)
+    if free.all():
+        whole, mass = float(moved.sum()), float(w.sum())
+        drifted = moved * (mass / whole) if whole > 0.0 else w.copy()
+    else:
+        part, mass = float(moved[free].sum()), float(w[free].sum())
+        drifted = np.where(free, moved * (mass / part), w) if part > 0.0 else w.copy()
+    drifted.setflags(write=False)
+    return drifted

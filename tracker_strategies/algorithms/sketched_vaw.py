@@ -1,0 +1,85 @@
+"""Discounted VAW for universes of thousands: a sketch stands for the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tracker_strategies.algorithms.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.ridge import DiscountedRidge
+from tracker_strategies.algorithms.validation import count
+from tracker_strategies.algorithms.vaw import DiscountedVAW
+
+
+class SketchedVAW(DiscountedVAW):
+    r""":class:`~tracker_strategies.algorithms.DiscountedVAW` with a sketch of :math:`\Sigma_t` (robust frequent directions).
+
+    What the sketch is: :class:`~tracker_strategies.algorithms.ridge_sketch.SketchRidge`. Forecasts and portfolio follow from it as
+    they do from the matrix.
+
+    Parameters
+    ----------
+    n_assets : int
+        Number of assets N.
+    rank : int, default 64
+        Directions that are kept, >= 1; exact while at most `2 rank` rounds have passed, or rank > N.
+    gamma, lam, hint, yref, prior, floor, feasible, n_targets, omega
+        As for :class:`DiscountedVAW`.
+
+    Notes
+    -----
+    Cost a round: O(rank N), memory 2 rank N, whatever the number of rounds.
+
+    Its limits: a sketch holds the common factors of a market and takes the rest for noise of one size, which it overestimates by
+    a factor of about N/(2 rank). What single assets do on their own is learnt as slowly as that. On markets of five factors
+    with 500 assets the error of prediction was 5.9 bp with rank 50 and 7.7 bp with rank 10, where the exact regression had 3.3 bp
+    and equal weights 9.2 bp. As long as the N x N matrix fits into memory the exact class is the better one; on the
+    first N rounds it is also no slower by much.
+
+    Forgetting an asset that left, and a change of the prior with the universe, are exact only as far as the sketch is.
+
+    References
+    ----------
+    Ghashami, Liberty, Phillips, Woodruff, *Frequent directions*, SIAM J. Comput. 45, 2016. Luo, Chen, Zhang, Li, Zhang, *Robust
+    frequent directions with application in online learning*, JMLR 20, 2019: half of what was lost as a regulariser. Luo, Agarwal,
+    Cesa-Bianchi, Langford, *Efficient second order online learning by sketching*, NeurIPS 2016.
+
+    Examples
+    --------
+    >>> learner = SketchedVAW(3, rank=2)
+    >>> learner.update([0.02, -0.01, 0.0], 0.02).round(3).tolist()
+    [0.361, 0.306, 0.333]
+    """
+
+    def __init__(
+        self,
+        n_assets: int,
+        *,
+        rank: int = 64,
+        gamma: float = 0.998,
+        lam: float = 1e-2,
+        hint: str = "zero",
+        yref: str = "zero",
+        prior: Any = "uniform",
+        floor: float = 0.0,
+        feasible: FeasibleSet = Simplex(),  # noqa: B008 (immutable)
+        n_targets: int = 1,
+        omega: Any = None,
+    ) -> None:
+        self.rank = count("rank", rank)
+        super().__init__(
+            n_assets,
+            gamma=gamma,
+            lam=lam,
+            hint=hint,
+            yref=yref,
+            prior=prior,
+            floor=floor,
+            feasible=feasible,
+            n_targets=n_targets,
+            omega=omega,
+        )
+
+    def _regressions(self, gammas: Sequence[float], dual_rounds: int | None) -> DiscountedRidge:
+        args = (self.n_assets, gammas, self.lam, self.floor, self.n_targets, self._wish, dual_rounds)
+        return DiscountedRidge(*args, sketch=self.rank)

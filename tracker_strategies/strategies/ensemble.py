@@ -1,0 +1,84 @@
+"""The recommended tracker: a vote of a few learners of holdings. And the least-squares tracker, its best member."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracker_strategies.algorithms import PA, Holdings, LeastSquares, OnlineAlgorithm, Vote
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.strategies.base import TrackerStrategy
+
+
+class LeastSquaresTracker(TrackerStrategy):
+    """The portfolio that would have tracked best so far, the past discounted, with a pull to what is held.
+
+    Params (beside those of :class:`TrackerStrategy`):
+      - ``gamma`` (0.99): discount of the past, in (0, 1]
+      - ``inertia`` (3): pull to what is held; more trades less
+      - ``ridge`` (0.003): pull to equal parts, bought at the start and held
+      - ``damping`` (0.5): 0 counts rounds by the square of their returns, 1 counts them all alike
+      - ``coordinates`` ("holdings")
+    """
+
+    alias_name = "least-squares"
+    diagnostic_lines = ("error",)
+    params: Any = (("gamma", 0.99), ("inertia", 3.0), ("ridge", 0.003), ("damping", 0.5), ("coordinates", "holdings"))
+
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """Discounted least squares."""
+        return LeastSquares(len(symbols), gamma=p.gamma, inertia=p.inertia, ridge=p.ridge, damping=p.damping)
+
+
+class EnsembleTracker(TrackerStrategy):
+    """A vote of the passive-aggressive learner and of least squares at several discounts, all of them learning holdings.
+
+    The portfolio is the mean of the members' portfolios, weighted by how well each has tracked lately. Nothing needs tuning; the
+    discounts cover what markets have shown so far, and the vote finds the mixture.
+
+    Params (beside those of :class:`TrackerStrategy`):
+      - ``discounts`` ("1,0.99,0.98,0.96,0.92"): of the least-squares members
+      - ``inertia`` (3), ``ridge`` (0.003): as for :class:`LeastSquaresTracker`
+      - ``rate`` (6), ``share`` (0.01): how fast the vote learns and forgets: see :class:`~tracker_strategies.algorithms.Vote`
+      - ``coordinates`` ("holdings")
+    """
+
+    alias_name = "ensemble"
+    diagnostic_lines = ("p_pa", "p_1", "p_0_99", "p_0_98", "p_0_96", "p_0_92")
+    params: Any = (
+        ("discounts", "1,0.99,0.98,0.96,0.92"),
+        ("inertia", 3.0),
+        ("ridge", 0.003),
+        ("rate", 6.0),
+        ("share", 0.01),
+        ("coordinates", "holdings"),
+    )
+
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """The vote."""
+        n, gammas = len(symbols), discounts_of(p.discounts)
+        learners: dict[str, OnlineAlgorithm] = {"pa": PA(n, eps=0.0)}
+        for k, gamma in enumerate(gammas):
+            name = f"{gamma:g}".replace(".", "_")
+            # Two views of the past in turn: members that err in different ways are worth more than alike ones.
+            learners[name] = LeastSquares(n, gamma=gamma, inertia=p.inertia, ridge=p.ridge, damping=float(k % 2 == 0))
+        members = [Holdings(n, learner=a) if p.coordinates == "holdings" else a for a in learners.values()]
+        return Vote(n, members=members, names=list(learners), rate=p.rate, share=p.share)
+
+    @classmethod
+    def in_coordinates(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+        """The members are in theirs already."""
+        return algorithm
+
+
+def discounts_of(given: Any) -> list[float]:
+    """Discount factors from a text or a sequence, all different."""
+    try:
+        items = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
+        gammas = [float(x) for x in items]
+    except (TypeError, ValueError):
+        gammas = []
+    if not gammas or len(set(gammas)) < len(gammas):
+        raise ParameterError(f"discounts={given!r} must be different numbers in (0, 1], for example 1,0.99,0.98")
+    return gammas
