@@ -41,10 +41,12 @@ from tracker_strategies.algorithms import (
     RealSpace,
     RecursiveLars,
     SketchedVAW,
+    SparseLeastSquares,
     SparsePLS,
     StaticPortfolio,
     StronglyAdaptive,
     SwitchingCost,
+    TopNames,
     Vote,
 )
 
@@ -126,6 +128,11 @@ PORTFOLIO_LEARNERS = [
     Learner("APAS switching cost", lambda n: APAS(n, side=SWITCHING, lam=0.01), VARIANT),
     Learner("least squares", lambda n: LeastSquares(n), VARIANT),
     Learner("least squares in holdings", lambda n: Holdings(n, learner=LeastSquares(n, gamma=0.97)), VARIANT),
+    Learner(
+        "sparse least squares",
+        lambda n: Holdings(n, learner=SparseLeastSquares(n, max_names=min(n, 3), warm_up=5, review=4)),
+        VARIANT,
+    ),
     Learner("PA in holdings", lambda n: Holdings(n, learner=PA(n))),
     Learner("APAS in holdings", lambda n: Holdings(n, learner=APAS(n, lam=0.05)), VARIANT),
     Learner("AdaGrad in holdings", lambda n: Holdings(n, learner=AdaGrad(n, eta=0.1)), VARIANT),
@@ -205,6 +212,7 @@ PORTFOLIO_LEARNERS = [
 """Weights on the simplex, whatever happens."""
 
 OTHER_LEARNERS = [
+    Learner("top names of PA", lambda n: TopNames(n, learner=PA(n), max_names=min(n, 3)), VARIANT),
     Learner("PA in R^N", lambda n: PA(n, feasible=RealSpace())),
     Learner("PA l1 ball", lambda n: PA(n, feasible=L1Ball(1.5))),
     Learner("PA hyperplane", lambda n: PA(n, feasible=Hyperplane())),
@@ -233,7 +241,7 @@ OTHER_LEARNERS = [
         "vote in a box", lambda n: Vote(n, members=[PA(n, feasible=Box(-0.1, 0.6)), VAW(n, feasible=RealSpace(), prior=None)])
     ),
 ]
-"""Weights that may be negative or leave cash."""
+"""Weights that may be negative or leave cash, or start from a part of the names."""
 
 each_learner = pytest.mark.parametrize("learner", PORTFOLIO_LEARNERS + OTHER_LEARNERS, ids=lambda entry: entry.name)
 each_portfolio_learner = pytest.mark.parametrize("learner", PORTFOLIO_LEARNERS, ids=lambda entry: entry.name)

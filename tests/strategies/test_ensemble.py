@@ -8,6 +8,7 @@ from tracker_strategies.algorithms import PA, Holdings
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.replay import replay
 from tracker_strategies.runner import backtest
+from tracker_strategies.strategies import STRATEGIES
 
 #: Tracking error in bp a bar and turnover a bar over the second half, filled at the close without costs.
 TO_BEAT = {
@@ -48,6 +49,23 @@ def test_the_members_are_lines_and_their_names_follow_the_discounts():
     np.testing.assert_allclose(votes.sum(axis=1), 1.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda cls: cls.alias_name)
+def test_every_strategy_can_be_kept_to_a_few_names(strategy):
+    if strategy.alias_name in ("buy-and-hold", "equal-weight", "constant-weight"):
+        pytest.skip("a baseline")
+    record = backtest(random_panel(120, 8, seed=3), strategy, {"max_names": 3, "fill": "close"})
+    assert ((record.decisions[60:] > 0.0).sum(axis=1) <= 3).all()
+    assert record.since(0.6).metrics()["n_holdings"] <= 3.0
+
+
+def test_thirty_names_track_better_than_slait_with_as_many():
+    panel = real_market("orlib_sp100_98_weekly")
+    few = replay(panel, "ensemble", {"fill": "close", "max_names": 30}).since(0.5).metrics()
+    rival = replay(panel, "slait", {"fill": "close", "lam": 7e-7}).since(0.5).metrics()
+    assert few["n_holdings"] <= 30.0 <= rival["n_holdings"] + 2.0
+    assert few["te_rms"] <= rival["te_rms"]
+
+
 @pytest.mark.parametrize(
     ("strategy", "params", "words"),
     [
@@ -56,6 +74,9 @@ def test_the_members_are_lines_and_their_names_follow_the_discounts():
         ("ensemble", {"discounts": "1.5"}, "gamma"),
         ("pa", {"coordinates": "polar"}, "coordinates"),
         ("least-squares", {"gamma": 0.0}, "gamma"),
+        ("pa", {"max_names": 4}, "max_names"),
+        ("ensemble", {"max_names": 9}, "max_names"),
+        ("apas", {"max_names": 0}, "max_names"),
     ],
 )
 def test_bad_params_are_named(strategy, params, words):

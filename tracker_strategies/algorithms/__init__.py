@@ -59,12 +59,14 @@ from tracker_strategies.algorithms.sketched_vaw import SketchedVAW
 from tracker_strategies.algorithms.slait import SlaitResult, slait
 from tracker_strategies.algorithms.slait_online import SLAIT
 from tracker_strategies.algorithms.sparse_adagrad import SparseAdaGrad
+from tracker_strategies.algorithms.sparse_least_squares import SparseLeastSquares
 from tracker_strategies.algorithms.sparse_pls import SparsePLSFit, sparse_pls
 from tracker_strategies.algorithms.sparse_pls_cv import SparsePLSChoice, choose_sparse_pls
 from tracker_strategies.algorithms.sparse_pls_online import SparsePLS
 from tracker_strategies.algorithms.sparsify import sparsify
 from tracker_strategies.algorithms.static_portfolio import StaticPortfolio
 from tracker_strategies.algorithms.strongly_adaptive import StronglyAdaptive
+from tracker_strategies.algorithms.top_names import TopNames
 from tracker_strategies.algorithms.vaw import VAW, DiscountedVAW
 from tracker_strategies.algorithms.vote import Vote
 
@@ -117,6 +119,7 @@ __all__ = [
     "SketchedVAW",
     "SlaitResult",
     "SparseAdaGrad",
+    "SparseLeastSquares",
     "SparsePLS",
     "SparsePLSChoice",
     "SparsePLSFit",
@@ -124,6 +127,7 @@ __all__ = [
     "StronglyAdaptive",
     "Sum",
     "SwitchingCost",
+    "TopNames",
     "UserDefined",
     "Vote",
     "WeightedL1",

@@ -27,10 +27,10 @@ class Holdings(OnlineAlgorithm):
     so that a passive one gives just what the account holds anyway: no order is sent.
 
     A learner that remembers second moments has to restate them too. With the growth of each name against the index,
-    :math:`s_i = (1 + x_{t,i})/(1 + y_t)`, shares that make up weights v now have returned :math:`v \cdot (x_t / s)` over the round,
-    up to their tracking error squared. So it takes in :math:`(x_t/s, y_t)`, and what it took in before becomes
-    :math:`C \to S^{-1} C S^{-1}`, :math:`m \to S^{-1} m`. Share counts that track the index are then one and the same weight vector in
-    all rounds that are remembered. The others take in :math:`(x_t, y_t + (\tilde w - w_t) \cdot x_t)`: their error is that of the
+    :math:`s_i = (1 + x_{t,i})/(1 + y_t)`, shares that make up weights v now have returned :math:`v \cdot (x_t / s)` over the
+    round, up to their tracking error squared. So it takes in :math:`(x_t/s, y_t)`, and what it took in before becomes :math:`C
+    \to S^{-1} C S^{-1}`, :math:`m \to S^{-1} m`. Share counts that track the index are then one and the same weight vector in all
+    rounds that are remembered. The others take in :math:`(x_t, y_t + (\tilde w - w_t) \cdot x_t)`: their error is that of the
     weights that were held.
 
     Parameters
@@ -42,8 +42,8 @@ class Holdings(OnlineAlgorithm):
 
     Notes
     -----
-    Names that were not seen keep their exact weight, as with every learner; the others share the drift. Prices must be adjusted for
-    splits; a dividend that is not in them looks like a small loss of shares.
+    Names that were not seen keep their exact weight, as with every learner; the others share the drift. Prices must be adjusted
+    for splits; a dividend that is not in them looks like a small loss of shares.
 
     Examples
     --------

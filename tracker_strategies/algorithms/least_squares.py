@@ -21,7 +21,8 @@ NO_DATA, NO_RETURNS = 1e-200, 1e100
 """A mean square below the one is no data, and beyond the other no market."""
 
 FADE, MOST_GROWTH = 0.998, 1e3
-"""Memory of the growth of names, and what bounds it: over decades it spreads by powers of ten, and what a name was worth then says
+"""Memory of the growth of names, and what bounds it: over decades it spreads by powers of ten, and what a name was worth then
+says
 nothing now."""
 PRECISION = 1e-5
 """The solution leaves at most this share of the (weighted, discounted) squared errors of the past to gain."""
@@ -36,13 +37,13 @@ class LeastSquares(OnlineAlgorithm):
             + \tfrac{\bar c_t}{2} \sum_i m_i \left( \pi (w_i - w_{t,i})^2 + \rho (w_i - u_i)^2 \right)
 
     with :math:`\bar c_t` the mean diagonal of the second moments, u the start and m = 1. The weights move a share
-    :math:`\lambda/(\lambda + \pi \bar c)` of the way in a direction of curvature :math:`\lambda`: at once where the past says much,
-    slowly where it says little. That costs no accuracy, halves the turnover several times over, and makes each step a well
+    :math:`\lambda/(\lambda + \pi \bar c)` of the way in a direction of curvature :math:`\lambda`: at once where the past says
+    much, slowly where it says little. That costs no accuracy, halves the turnover several times over, and makes each step a well
     conditioned problem.
 
     Inside :class:`~tracker_strategies.algorithms.Holdings` the past is restated in today's weights, u drifts as it would have if
-    it had been bought and held, and :math:`m_i = 1/a_i^2` with the growth :math:`a_i` of the name against the index over some five
-    hundred bars: the pull is then much the same for all names in terms of shares.
+    it had been bought and held, and :math:`m_i = 1/a_i^2` with the growth :math:`a_i` of the name against the index over some
+    five hundred bars: the pull is then much the same for all names in terms of shares.
 
     Parameters
     ----------
@@ -149,7 +150,8 @@ class LeastSquares(OnlineAlgorithm):
             return np.asarray(times(self._c, self._B.T, v / a) / a + pull * v)
 
         if free is None:
-            found = descend(product, q, now, float(pull.min()), enough)
+            with np.errstate(over="ignore"):  # of returns beyond all markets
+                found = descend(product, q, now, float(pull.min()), enough)
             still = np.zeros(self.n_assets)
             free = np.ones(self.n_assets, dtype=np.bool_)
         else:  # the others stay: what they earn is theirs, and the rest of the target is left to fit
@@ -160,7 +162,8 @@ class LeastSquares(OnlineAlgorithm):
                 padded[index] = v
                 return product(padded)[index]
 
-            found = descend(part, (q - product(still))[free], now[free], float(pull[free].min()), enough)
+            with np.errstate(over="ignore"):
+                found = descend(part, (q - product(still))[free], now[free], float(pull[free].min()), enough)
         self._gap, self._products = found.gap, found.products
         still[free] = found.w * (room / found.w.sum())
         return still

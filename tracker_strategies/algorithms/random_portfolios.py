@@ -182,6 +182,8 @@ def batched_simplex_qp(A: Array, b: Array, start: Array) -> Array:
     """
     w, todo, held = np.zeros(b.shape), np.arange(b.shape[0]), start > 0.0
     for _ in range(MOST_EXCHANGES):
+        empty = todo[~held[todo].any(axis=1)]
+        held[empty, b[empty].argmax(axis=1)] = True
         A_, b_, in_ = A[todo], b[todo], held[todo]
         part = np.where(in_[:, :, None] & in_[:, None, :], A_, 0.0)
         size = np.einsum("ijj->ij", A_).max(axis=1)[:, None]
@@ -197,8 +199,6 @@ def batched_simplex_qp(A: Array, b: Array, start: Array) -> Array:
         wrong = np.where(in_, found < -1e-12, price < level - slack)
         w[todo] = found
         held[todo] = in_ ^ wrong
-        empty = ~held[todo].any(axis=1)
-        held[todo[empty], price[empty].argmin(axis=1)] = True
         todo = todo[wrong.any(axis=1)]
         if todo.size == 0:
             break

@@ -3,8 +3,8 @@ r"""A quadratic on the simplex by conjugate gradients, for problems that change 
 .. math:: \min_w \tfrac12 w^\top H w - q^\top w \quad \text{s.t. } w \ge 0,\ \sum_i w_i = \text{that of the start}
 
 Every iterate is feasible, and one product with H is all that a step costs. Where
-:func:`~tracker_strategies.algorithms.simplex_least_squares.solve_simplex_qp` factorises, O(k^3), this takes some ten products from a
-good start: with hundreds of names it is the faster one, if H is well conditioned on directions that keep the sum.
+:func:`~tracker_strategies.algorithms.simplex_least_squares.solve_simplex_qp` factorises, O(k^3), this takes some ten products
+from a good start: with hundreds of names it is the faster one, if H is well conditioned on directions that keep the sum.
 
 References
 ----------
@@ -96,7 +96,7 @@ def descend(product: Callable[[Array], Array], q: Array, start: Array, floor: fl
 
 
 def _along_the_face(g: Array, ones: Array) -> tuple[Array, float]:
-    """Return minus the gradient along the face, and the mean price of the names held: what is dearer is sold, what is cheaper bought."""
+    """Return minus the gradient along the face, and the mean price of the names held."""
     level = float(g.dot(ones)) / float(ones.dot(ones))
     r = level - g
     r *= ones

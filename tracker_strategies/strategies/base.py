@@ -10,7 +10,7 @@ import backtrader as bt
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms import Holdings, OnlineAlgorithm
+from tracker_strategies.algorithms import Holdings, OnlineAlgorithm, TopNames
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket_broker import take_baskets
 from tracker_strategies.execution.commission import costs_of
@@ -46,9 +46,10 @@ class TrackerStrategy(bt.Strategy):
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
       - ``enhance`` (None): margin a year by which to beat the target, 0.15 for fifteen percent; one for all targets or one for
         each. ``bars_a_year`` (252) says what a year is
-      - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or "holdings":
-        share counts, as in an index; then passive means that no order is sent. See
+      - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
+        "holdings": share counts, as in an index; then passive means that no order is sent. See
         :class:`~tracker_strategies.algorithms.Holdings`
+      - ``max_names`` (None): most names held: the largest weights, unless the strategy knows a better choice
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
       - ``lot`` (0): smallest number of shares; 0 for fractional shares
@@ -67,6 +68,7 @@ class TrackerStrategy(bt.Strategy):
         ("enhance", None),
         ("bars_a_year", BARS_A_YEAR),
         ("coordinates", "weights"),
+        ("max_names", None),
         ("fill", "next_open"),
         ("rebalance", 1),
         ("lot", 0.0),
@@ -109,10 +111,10 @@ class TrackerStrategy(bt.Strategy):
         """What the strategy does on a bar, without backtrader around it."""
         if p.coordinates not in ("weights", "holdings"):
             raise ParameterError(f"coordinates={p.coordinates!r} is unknown; choose weights or holdings")
-        algorithm = cls.in_coordinates(p, cls.make_algorithm(p, symbols, n_targets))
+        algorithm = cls.wrap(p, cls.make_algorithm(p, symbols, n_targets))
         tuner = cls.make_tuner(p, symbols)
         if tuner is not None:
-            tuner.wrap = lambda learner: cls.in_coordinates(p, learner)
+            tuner.wrap = lambda learner: cls.wrap(p, learner)
         return Tracker(
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
@@ -125,9 +127,11 @@ class TrackerStrategy(bt.Strategy):
         )
 
     @classmethod
-    def in_coordinates(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """The algorithm in the coordinates that the params ask for."""
-        return Holdings(algorithm.n_assets, learner=algorithm) if p.coordinates == "holdings" else algorithm
+    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+        """The algorithm in the coordinates that the params ask for, and with as many names as they allow."""
+        if p.coordinates == "holdings":
+            algorithm = Holdings(algorithm.n_assets, learner=algorithm)
+        return algorithm if p.max_names is None else TopNames(algorithm.n_assets, learner=algorithm, max_names=p.max_names)
 
     @classmethod
     def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracker_strategies.algorithms import PA, Holdings, LeastSquares, OnlineAlgorithm, Vote
+from tracker_strategies.algorithms import PA, Holdings, LeastSquares, OnlineAlgorithm, SparseLeastSquares, Vote
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
 
@@ -18,16 +18,43 @@ class LeastSquaresTracker(TrackerStrategy):
       - ``ridge`` (0.003): pull to equal parts, bought at the start and held
       - ``damping`` (0.5): 0 counts rounds by the square of their returns, 1 counts them all alike
       - ``coordinates`` ("holdings")
+      - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by backward elimination:
+        :class:`~tracker_strategies.algorithms.SparseLeastSquares`
     """
 
     alias_name = "least-squares"
     diagnostic_lines = ("error",)
-    params: Any = (("gamma", 0.99), ("inertia", 3.0), ("ridge", 0.003), ("damping", 0.5), ("coordinates", "holdings"))
+    params: Any = (
+        ("gamma", 0.99),
+        ("inertia", 3.0),
+        ("ridge", 0.003),
+        ("damping", 0.5),
+        ("review", 20),
+        ("coordinates", "holdings"),
+    )
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """Discounted least squares."""
-        return LeastSquares(len(symbols), gamma=p.gamma, inertia=p.inertia, ridge=p.ridge, damping=p.damping)
+        """Discounted least squares, on all names or on a few."""
+        return least_squares(p, len(symbols), p.gamma, p.damping)
+
+    @classmethod
+    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+        """In holdings, where asked for; the names are limited already."""
+        return in_coordinates(p, algorithm)
+
+
+def least_squares(p: Any, n: int, gamma: float, damping: float) -> OnlineAlgorithm:
+    """The learner that the params ask for."""
+    options = {"gamma": gamma, "inertia": p.inertia, "ridge": p.ridge, "damping": damping}
+    if p.max_names is None:
+        return LeastSquares(n, **options)
+    return SparseLeastSquares(n, max_names=p.max_names, review=p.review, **options)
+
+
+def in_coordinates(p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+    """The algorithm, in holdings where the params ask for that."""
+    return Holdings(algorithm.n_assets, learner=algorithm) if p.coordinates == "holdings" else algorithm
 
 
 class EnsembleTracker(TrackerStrategy):
@@ -41,6 +68,8 @@ class EnsembleTracker(TrackerStrategy):
       - ``inertia`` (3), ``ridge`` (0.003): as for :class:`LeastSquaresTracker`
       - ``rate`` (6), ``share`` (0.01): how fast the vote learns and forgets: see :class:`~tracker_strategies.algorithms.Vote`
       - ``coordinates`` ("holdings")
+      - ``max_names`` (None): most names held. A vote of sparse portfolios is not sparse: with a limit, sparse least squares at
+        the second of the discounts does it alone, with ``review`` (20) bars between two choices of the names
     """
 
     alias_name = "ensemble"
@@ -51,6 +80,7 @@ class EnsembleTracker(TrackerStrategy):
         ("ridge", 0.003),
         ("rate", 6.0),
         ("share", 0.01),
+        ("review", 20),
         ("coordinates", "holdings"),
     )
 
@@ -58,17 +88,19 @@ class EnsembleTracker(TrackerStrategy):
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The vote."""
         n, gammas = len(symbols), discounts_of(p.discounts)
+        if p.max_names is not None:
+            return in_coordinates(p, least_squares(p, n, gammas[min(1, len(gammas) - 1)], 0.5))
         learners: dict[str, OnlineAlgorithm] = {"pa": PA(n, eps=0.0)}
         for k, gamma in enumerate(gammas):
             name = f"{gamma:g}".replace(".", "_")
             # Two views of the past in turn: members that err in different ways are worth more than alike ones.
-            learners[name] = LeastSquares(n, gamma=gamma, inertia=p.inertia, ridge=p.ridge, damping=float(k % 2 == 0))
-        members = [Holdings(n, learner=a) if p.coordinates == "holdings" else a for a in learners.values()]
+            learners[name] = least_squares(p, n, gamma, float(k % 2 == 0))
+        members = [in_coordinates(p, a) for a in learners.values()]
         return Vote(n, members=members, names=list(learners), rate=p.rate, share=p.share)
 
     @classmethod
-    def in_coordinates(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """The members are in theirs already."""
+    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+        """The members are in their coordinates already."""
         return algorithm
 
 
