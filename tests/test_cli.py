@@ -240,6 +240,18 @@ def test_a_parameter_of_the_wrong_kind_is_one_named_line(param, csv):
     refused(tracker("run", "pa", "--data", csv, "--param", param), "ParameterError", param.split("=")[0])
 
 
+@pytest.mark.parametrize(("paper", "words"), [("adagrad", "883,857"), ("vaw", "501.0")])
+def test_the_smaller_papers_are_reproduced_with_a_page_and_their_numbers(tmp_path, paper, words):
+    result = tracker("reproduce", paper, "--out", tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "does not hold" not in result.stdout
+    assert words in result.stdout
+    page = (tmp_path / f"{paper}.html").read_text()
+    assert words in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert json.loads((tmp_path / f"{paper}.json").read_text())["accepted"]["all"] is True
+
+
 def test_reproduce_writes_a_page_and_says_what_holds(tmp_path):
     result = tracker("reproduce", "apas", "--sets", "2", "--out", tmp_path / "apas")
     assert result.returncode == 0, result.stderr

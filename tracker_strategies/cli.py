@@ -132,21 +132,27 @@ def demo(out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder f
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Which paper: apas.")],
+    paper: Annotated[str, typer.Argument(help="Which paper: apas, adagrad, vaw or ispls.")],
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the page and its numbers.")] = "runs/reproduce",
-    sets: Annotated[int, typer.Option(help="Data sets of the Monte-Carlo experiment; the paper has 50.")] = 50,
+    sets: Annotated[int, typer.Option(help="apas: data sets of the Monte-Carlo experiment; the paper has 50.")] = 50,
+    runs: Annotated[int, typer.Option(help="ispls: Monte-Carlo runs of each simulation; the paper has 500.")] = 20,
     data: Annotated[
-        str | None, typer.Option(metavar="FILE", help="NASDAQ-100 2019-2020 as a wide CSV, for the real-market experiment.")
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A real market as a wide CSV. apas: NASDAQ-100 2019-2020. ispls: S&P 100 and Nikkei 225, one --data each.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the data sets.")] = 0,
 ) -> None:
     """A paper's experiments with our code, its figures beside ours, and where they differ.
 
-    Example: tracker reproduce apas --sets 50 --out runs/reproduce
+    Examples: tracker reproduce apas --sets 50 --out runs/reproduce; tracker reproduce adagrad; tracker reproduce vaw;
+    tracker reproduce ispls --runs 20
     """
     from tracker_strategies.commands import run_reproduction
 
-    run_reproduction(paper, out, sets=sets, data=data, seed=seed)
+    run_reproduction(paper, out, sets=sets, runs=runs, data=data or (), seed=seed)
 
 
 def main() -> None:

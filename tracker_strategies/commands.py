@@ -149,29 +149,30 @@ def run_demo(out: str) -> None:
     console.print(f"tear sheet  [bold]{Path(out) / records[0].strategy / 'tearsheet.html'}[/]  (open it in a browser)")
 
 
-def run_reproduction(paper: str, out: str, *, sets: int, data: str | None, seed: int) -> None:
+def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int) -> None:
     """Run a paper's experiments and write its page."""
-    if paper != "apas":
-        raise ParameterError(f"unknown paper {paper!r}; choose apas")
-    if sets < 2:
-        raise ParameterError(f"sets={sets} must be at least 2, for a standard error")
-    from tracker_strategies.research.apas_paper import reproduce_apas
+    from tracker_strategies.research.papers import PAPERS
 
-    folder = Path(out).expanduser()
-    console = Console()
+    if paper not in PAPERS:
+        raise ParameterError(f"unknown paper {paper!r}; choose {', '.join(PAPERS)}")
+    folder, console = Path(out).expanduser(), Console()
+    files = tuple(Path(name).expanduser() for name in data)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("data sets", total=None)
-        found = reproduce_apas(
-            folder,
-            n_sets=sets,
-            seed=seed,
-            nasdaq=None if data is None else Path(data).expanduser(),
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
-        )
+        task = progress.add_task(paper, total=None)
+
+        def tick(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        page, found = PAPERS[paper](folder, sets=sets, runs=runs, files=files, seed=seed, tick=tick)
+    for table in found.get("tables", {}).values() if paper != "apas" else ():
+        shown = Table(*map(str, table["head"]))
+        for row in table["rows"]:
+            shown.add_row(*map(str, row))
+        console.print(shown)
     for claim, kept in found["accepted"].items():
         console.print(f"{'[green]holds[/]' if kept else '[bold red]does not hold[/]'}  {claim}")
-    console.print(f"page  [bold]{folder / 'apas.html'}[/]  (open it in a browser)")
+    console.print(f"page  [bold]{page}[/]  (open it in a browser)")
 
 
 def run_all(

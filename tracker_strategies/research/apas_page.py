@@ -38,7 +38,7 @@ def page(result: Mapping[str, Any]) -> str:
         citation=html.escape(result["paper"]),
         lead=f"{result['n_sets']} synthetic data sets, seed {result['seed']}.",
         tiles=_tiles(paper, result["accepted"]),
-        claims=_claims(result["claims"]),
+        claims=claims_table(result["claims"]),
         worst=percent(worst),
         theorem_rounds=result["theorem_2"]["rounds"],
         regret=f"{result['theorem_2']['regret']:.0f}",
@@ -73,7 +73,7 @@ def _with_error(show: Callable[[float], str], row: Mapping[str, Any], key: str) 
     return show(row[key]) + ("" if error is None else f"\u2009\u00b1\u2009{show(error)}")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "", own: Sequence[int] = ()) -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "", own: Sequence[int] = ()) -> str:
     """A table; cells are HTML already, the first of each row is its heading. Rows in `own` stand out."""
     top = "".join(f"<th>{cell}</th>" for cell in head)
     body = ""
@@ -104,7 +104,8 @@ def _tiles(paper: Sequence[Mapping[str, Any]], accepted: Mapping[str, bool]) -> 
     return "\n".join(tiles)
 
 
-def _claims(claims: Sequence[Mapping[str, str]]) -> str:
+def claims_table(claims: Sequence[Mapping[str, str]]) -> str:
+    """What a paper says, what was found, and the verdict."""
     kinds = {CONFIRMED: "good", NOT_CONFIRMED: "bad"}
     rows = [
         (
@@ -132,7 +133,7 @@ def _tails(table: Sequence[Mapping[str, Any]], key: str) -> str:
             else:
                 cells.append(_with_error(_return, r, key))
         rows.append((html.escape(name), *cells))
-    return _table(head, rows)
+    return html_table(head, rows)
 
 
 def _frontier(result: Mapping[str, Any]) -> str:
@@ -163,7 +164,7 @@ def _informed(rows: Sequence[Mapping[str, Any]]) -> str:
             for lam in lams
         ]
         lines.append((html.escape(name), *shown))
-    return _table(("", *(f"&lambda; = {lam:g}" for lam in lams)), lines, own=[curves.index("APAS D=0.01")])
+    return html_table(("", *(f"&lambda; = {lam:g}" for lam in lams)), lines, own=[curves.index("APAS D=0.01")])
 
 
 def _plain(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -178,7 +179,7 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> str:
         for r in rows
         if r["family"] not in ("PAS", "APAS")
     ]
-    return _table(head, shown)
+    return html_table(head, shown)
 
 
 def _market(market: Mapping[str, Any] | None) -> str:
@@ -196,7 +197,7 @@ def _market(market: Mapping[str, Any] | None) -> str:
         "which tend to do better than their index: compare with equal weight, not with zero."
     )
     rows = market["rows"]
-    table = _table(
+    table = html_table(
         ("Method", "MDTE \u00d7 1e-4", "Excess return"),
         [(html.escape(r["method"]), _mdte(r["mdte"]), _return(r["excess_return"])) for r in rows],
         own=[i for i, r in enumerate(rows) if r["curve"] == "APAS D=0.01"],
@@ -209,7 +210,7 @@ def _market(market: Mapping[str, Any] | None) -> str:
     ]
     return (
         f'<p class="small">{html.escape(lead)}</p><div class="grid">{"".join(c.html() for c in drawn)}</div>'
-        f"{_card('The paper on Figure 5, and this file', _claims(market['claims']))}{_card('All methods', table)}"
+        f"{_card('The paper on Figure 5, and this file', claims_table(market['claims']))}{_card('All methods', table)}"
     )
 
 
@@ -256,6 +257,6 @@ def _speed(timing: Mapping[str, Any] | None) -> str:
     )
     return (
         f'<p class="small">{lead}</p><div class="grid">{apas_charts.step_times(steps, paper).html()}'
-        f"{_card('Exact step and Algorithm 2, log return', _table(head, rivals))}</div>"
-        f"{_card('Table 1: exact steps by side information, microseconds', _table(('N', *SIDES.values()), sides))}"
+        f"{_card('Exact step and Algorithm 2, log return', html_table(head, rivals))}</div>"
+        f"{_card('Table 1: exact steps by side information, microseconds', html_table(('N', *SIDES.values()), sides))}"
     )

@@ -1,0 +1,56 @@
+"""The papers whose experiments can be run again, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tracker_strategies.errors import ParameterError
+
+Tick = Callable[[int, int], None]
+Found = tuple[Path, Mapping[str, Any]]
+
+
+def apas(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
+    """Adaptive passive-aggressive tracking with side information."""
+    from tracker_strategies.research.apas_paper import reproduce_apas
+
+    if sets < 2:
+        raise ParameterError(f"sets={sets} must be at least 2, for a standard error")
+    found = reproduce_apas(folder, n_sets=sets, seed=seed, nasdaq=files[0] if files else None, progress=tick)
+    return folder / "apas.html", found
+
+
+def adagrad(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
+    """The motivating examples of AdaGrad."""
+    from tracker_strategies.research.adagrad_examples import reproduce_adagrad
+    from tracker_strategies.research.paper_page import write_paper
+
+    found = reproduce_adagrad(seed=seed)
+    charts = {f"Gradient descent, d = {int(d):,}: cumulated loss by cycle": {"loss": line} for d, line in found["curves"].items()}
+    result = {**found, "tables": {"Cumulated losses": found["table"]}, "charts": charts}
+    return write_paper(result, folder, "adagrad", "Adaptive subgradient methods"), result
+
+
+def vaw(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
+    """Discounted VAW on targets that switch."""
+    from tracker_strategies.research.paper_page import write_paper
+    from tracker_strategies.research.vaw_switching import reproduce_vaw
+
+    found = reproduce_vaw(seed=seed)
+    charts = {}
+    for stream, lines in found["curves"].items():
+        shown = {
+            name: line["regret"]
+            for name, line in lines.items()
+            if name in ("gamma 1", "gamma 0.99", "gamma 0.9") or "meta" in name
+        }
+        charts[f"Regret, {stream}"] = shown
+        charts[f"Regret and its bound, {stream}, gamma 0.95"] = lines["gamma 0.95"]
+    tables = {"Total losses": found["table"], "Theorem 3.1, term by term": found["split"]}
+    result = {**found, "tables": tables, "charts": charts}
+    return write_paper(result, folder, "vaw", "Online regression in dynamic environments via discounting"), result
+
+
+PAPERS: dict[str, Callable[..., Found]] = {"apas": apas, "adagrad": adagrad, "vaw": vaw}
