@@ -59,6 +59,11 @@ class Goal:
         return float(blended) if blended.ndim == 0 else blended
 
 
+def omega_of(p: Any, n_targets: int) -> list[float] | None:
+    """The weights of the targets from a strategy's ``blend``, for learners that take each target; None for equal ones."""
+    return None if p.blend is None else _blend(p.blend, n_targets).tolist()
+
+
 def _numbers(name: str, given: Any, example: str) -> list[float]:
     try:
         items = given.split(",") if isinstance(given, str) else [given] if np.ndim(given) == 0 else list(given)
