@@ -21,9 +21,15 @@ WARMUP, PATIENCE = 4, 5
 PARAMS = {"listing_warmup": WARMUP, "delist_after": PATIENCE}
 LISTED, LEFT = 15, 30  # S1 has its first bar at row 15, S2 its last at row 29
 
+#: Learning rates and grids that depend on the number of names in the panel by default.
+OWN = {"adagrad": {"eta": 0.1}, "adaptive-discount": {"discounts": "0,0.9,0.99,1"}}
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda cls: cls.alias_name)
 few = settings(max_examples=5, deadline=None)
 seeds, rows = st.integers(0, 10**6), st.integers(8, 24)
+
+
+def params_of(strategy):
+    return PARAMS | OWN.get(strategy.alias_name, {})
 
 
 @pytest.fixture(scope="module", params=["next_open", "open", "close"])
@@ -115,7 +121,7 @@ def test_a_name_that_is_never_held_changes_no_other_trajectory(strategy, seed, h
         wider = with_column(panel, "GHOST", ghost)
     else:
         wider = with_column(panel, "GHOST", ghost, members=np.tile([True] * 4 + [False], (40, 1)))
-    a, b = (backtest(market, strategy, PARAMS, costs=CostModel(bps=5)) for market in (panel, wider))
+    a, b = (backtest(market, strategy, params_of(strategy), costs=CostModel(bps=5)) for market in (panel, wider))
     assert (b.decisions[:, 4] == 0.0).all()
     assert "GHOST" not in set(b.orders["symbol"])
     np.testing.assert_allclose(b.decisions[:, :4], a.decisions, atol=1e-12)
@@ -129,7 +135,7 @@ def test_a_name_that_is_never_held_changes_no_other_trajectory(strategy, seed, h
 def test_a_holiday_of_one_name_freezes_it_and_is_unknown_before(strategy, seed, row):
     panel = random_panel(n_bars=30, n_assets=4, seed=seed)
     rested = cleared(panel, mask_at(panel, row, 2))
-    a, b = (backtest(market, strategy, PARAMS) for market in (panel, rested))
+    a, b = (backtest(market, strategy, params_of(strategy)) for market in (panel, rested))
     assert_same_until(a, b, row)
     np.testing.assert_array_equal(b.decisions[row, 2], b.decisions[row - 1, 2])
     assert not ((b.orders["symbol"] == "S2") & (b.orders["date"] == panel.dates[row])).any()
@@ -148,7 +154,7 @@ def test_a_holiday_of_the_whole_market_changes_nothing_at_all(strategy, seed, ro
     seen[row] = False
     between = panel.dates[row - 1] + np.timedelta64(12, "h")
     longer = MarketPanel(np.insert(panel.dates, row, between), panel.symbols, quiet, panel.targets, level, target_seen=seen)
-    a, b = (backtest(market, strategy, {**PARAMS, "fill": "close"}) for market in (panel, longer))
+    a, b = (backtest(market, strategy, {**params_of(strategy), "fill": "close"}) for market in (panel, longer))
     np.testing.assert_array_equal(b.decisions[row], b.decisions[row - 1])
     np.testing.assert_array_equal(np.delete(b.decisions, row, axis=0), a.decisions)
     np.testing.assert_allclose(np.delete(b.value, row), a.value, rtol=1e-9)
@@ -162,7 +168,7 @@ def test_a_late_listing_changes_nothing_before_its_warm_up_is_over(strategy, see
     panel = random_panel(n_bars=40, n_assets=5, seed=seed)
     late = cleared(panel, mask_at(panel, slice(0, row), 4))
     without = panel.take(np.array([True] * 4 + [False]), "left out")
-    a, b = (backtest(market, strategy, PARAMS) for market in (without, late))
+    a, b = (backtest(market, strategy, params_of(strategy)) for market in (without, late))
     enters = row + WARMUP  # the bar on which it may be held for the first time, still with weight zero
     np.testing.assert_allclose(b.decisions[:enters, :4], a.decisions[:enters], atol=1e-12)
     np.testing.assert_allclose(b.value[:enters], a.value[:enters], rtol=1e-12)
@@ -177,7 +183,7 @@ def test_a_late_listing_changes_nothing_before_its_warm_up_is_over(strategy, see
 def test_a_delisting_is_unknown_before_then_frozen_then_settled(strategy, seed, row):
     panel = random_panel(n_bars=40, n_assets=4, seed=seed)
     ended = cleared(panel, mask_at(panel, slice(row, None), 1))
-    a, b = (backtest(market, strategy, {**PARAMS, "fill": "close"}) for market in (panel, ended))
+    a, b = (backtest(market, strategy, {**params_of(strategy), "fill": "close"}) for market in (panel, ended))
     assert_same_until(a, b, row)
     gone = row + PATIENCE
     np.testing.assert_array_equal(b.decisions[row:gone, 1], b.decisions[row - 1, 1])

@@ -7,6 +7,7 @@ from typing import Any
 from tracker_strategies.algorithms import PA, Holdings, LeastSquares, OnlineAlgorithm, SparseLeastSquares, Vote
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
+from tracker_strategies.strategies.goal import numbers
 
 
 class LeastSquaresTracker(TrackerStrategy):
@@ -106,11 +107,8 @@ class EnsembleTracker(TrackerStrategy):
 
 def discounts_of(given: Any) -> list[float]:
     """Discount factors from a text or a sequence, all different."""
-    try:
-        items = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
-        gammas = [float(x) for x in items]
-    except (TypeError, ValueError):
-        gammas = []
-    if not gammas or len(set(gammas)) < len(gammas):
-        raise ParameterError(f"discounts={given!r} must be different numbers in (0, 1], for example 1,0.99,0.98")
+    example = "different numbers in (0, 1], for example 1,0.99,0.98"
+    gammas = numbers("discounts", given, example)
+    if len(set(gammas)) < len(gammas):
+        raise ParameterError(f"discounts={given!r} must be {example}")
     return gammas

@@ -7,7 +7,7 @@ from typing import Any
 from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, OnlineAlgorithm, StronglyAdaptive
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.goal import omega_of
+from tracker_strategies.strategies.goal import numbers, omega_of
 from tracker_strategies.strategies.limits import limits
 
 #: What all of them take.
@@ -63,7 +63,8 @@ class AdaptiveDiscountTracker(TrackerStrategy):
     Params (beside those of :class:`TrackerStrategy`):
       - ``lam`` (0.01), ``hint`` ("zero"), ``yref`` ("zero"), ``floor`` (0), ``max_weight`` (None): as for
         :class:`DiscountedVAWTracker`
-      - ``horizon`` (5000): bars that the grid is made for; None grows it with time
+      - ``discounts`` (None): discount factors such as "0,0.99,0.999,1"; by default the grid of the theory, which depends on the
+        number of names and on ``horizon`` (5000), the bars that it is made for; a horizon of None grows it with time
       - ``restarts`` (False): strongly adaptive: fresh copies start all the time and forget what no longer holds
     """
 
@@ -74,6 +75,7 @@ class AdaptiveDiscountTracker(TrackerStrategy):
         ("hint", "zero"),
         ("yref", "zero"),
         ("floor", 0.0),
+        ("discounts", None),
         ("horizon", 5000),
         ("restarts", False),
         ("max_weight", None),
@@ -86,4 +88,5 @@ class AdaptiveDiscountTracker(TrackerStrategy):
             raise ParameterError(f"restarts={p.restarts!r} must be True or False")
         own = {name: getattr(p, name) for name in (*COMMON, "horizon")}
         make = StronglyAdaptive if p.restarts else AdaptiveDiscount
-        return make(len(symbols), feasible=limits(p, symbols), **own)
+        gammas = None if p.discounts is None else numbers("discounts", p.discounts, "factors in [0, 1] such as 0,0.99,1")
+        return make(len(symbols), gammas=gammas, feasible=limits(p, symbols), **own)

@@ -64,7 +64,8 @@ def omega_of(p: Any, n_targets: int) -> list[float] | None:
     return None if p.blend is None else _blend(p.blend, n_targets).tolist()
 
 
-def _numbers(name: str, given: Any, example: str) -> list[float]:
+def numbers(name: str, given: Any, example: str) -> list[float]:
+    """Finite numbers from one of them, a sequence, or a text such as "0.7,0.3"; `example` completes the error."""
     try:
         items = given.split(",") if isinstance(given, str) else [given] if np.ndim(given) == 0 else list(given)
         if any(isinstance(x, bool) for x in items):
@@ -79,7 +80,7 @@ def _numbers(name: str, given: Any, example: str) -> list[float]:
 
 def _blend(given: Any, n_targets: int) -> FloatArray:
     example = "one number >= 0 per target with a positive sum, for example 0.7,0.3"
-    omega = np.array(_numbers("blend", given, example))
+    omega = np.array(numbers("blend", given, example))
     if not ((omega >= 0.0).all() and omega.sum() > 0.0):
         raise ParameterError(f"blend={given!r} must be {example}")
     if len(omega) != n_targets:
@@ -89,13 +90,13 @@ def _blend(given: Any, n_targets: int) -> FloatArray:
 
 def _growth(given: Any, n_targets: int, bars_a_year: Any) -> FloatArray | None:
     """Factor by which each target is to be beaten on a bar; None when by none."""
-    (bars,) = _numbers("bars_a_year", bars_a_year, "the number of bars in a year, 252 for daily ones")[:1]
+    (bars,) = numbers("bars_a_year", bars_a_year, "the number of bars in a year, 252 for daily ones")[:1]
     if not bars > 0.0:
         raise ParameterError(f"bars_a_year={bars_a_year!r} must be positive, 252 for daily bars")
     if given is None:
         return None
     example = "a margin a year such as 0.15, or one per target such as 0.15,0.1"
-    margins = np.array(_numbers("enhance", given, example))
+    margins = np.array(numbers("enhance", given, example))
     if not (margins > -1.0).all() or (margins > 10.0).any():
         raise ParameterError(f"enhance={given!r} must be {example}; 0.15 is fifteen percent a year")
     if len(margins) not in (1, n_targets):

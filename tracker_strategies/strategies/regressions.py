@@ -7,7 +7,7 @@ from typing import Any
 from tracker_strategies.algorithms import RLS, AdaptiveLasso, MultiTargetPA, OnlineAlgorithm, RecursiveLars, SparsePLS
 from tracker_strategies.algorithms import RandomPortfolios as RandomLearners
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.goal import omega_of
+from tracker_strategies.strategies.goal import numbers, omega_of
 from tracker_strategies.strategies.limits import limits
 
 DEFAULT_NAMES = 30
@@ -29,7 +29,8 @@ class MultiIndexTracker(TrackerStrategy):
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """PA with as many tubes as there are targets."""
-        eps = [float(x) for x in p.eps.split(",")] if isinstance(p.eps, str) else p.eps
+        eps = numbers("eps", p.eps, "a tolerated error >= 0, or one per index such as 1e-4,2e-4")
+        eps = eps[0] if len(eps) == 1 else eps
         options = {name: getattr(p, name) for name in ("rule", "variant", "C")}
         omega = omega_of(p, n_targets)
         return MultiTargetPA(len(symbols), n_targets=n_targets, eps=eps, omega=omega, feasible=limits(p, symbols), **options)
@@ -73,7 +74,7 @@ class SparsePLSTracker(RegressionTracker):
     """
 
     alias_name = "sparse-pls"
-    diagnostic_lines = ("lambda", "R", "held")
+    diagnostic_lines = ("lambda", "factors", "held")
     params: Any = (
         ("max_names", 30),
         ("theta", None),
