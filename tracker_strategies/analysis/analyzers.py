@@ -247,6 +247,7 @@ class DiagnosticsAnalyzer(bt.Analyzer):
 
     def start(self) -> None:
         """Forget an earlier run."""
+        self._lines = list(getattr(self.strategy, "diagnostic_lines", ()))
         self._when: list[Any] = []
         self._said: list[dict[str, float]] = []
 
@@ -263,8 +264,10 @@ class DiagnosticsAnalyzer(bt.Analyzer):
 
     @property
     def table(self) -> pd.DataFrame:
-        """(T, k) figures; NaN where a bar did not have one."""
-        return pd.DataFrame(self._said, index=pd.DatetimeIndex(bar_dates(self._when), name="date"), dtype=float)
+        """(T, k) figures; NaN where a bar did not have one. ``attrs["lines"]`` names those that tell most."""
+        frame = pd.DataFrame(self._said, index=pd.DatetimeIndex(bar_dates(self._when), name="date"), dtype=float)
+        frame.attrs["lines"] = self._lines
+        return frame
 
     def get_analysis(self) -> OrderedDict[str, float]:
         """The latest figures."""

@@ -46,8 +46,8 @@ def write_run(
     tearsheet: bool = False,
     baselines: tuple[RunRecord, ...] = (),
 ) -> Path:
-    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders`` and ``diagnostics`` (Parquet), and
-    ``tearsheet.html`` if asked for.
+    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders`` and ``diagnostics`` (Parquet),
+    and ``tearsheet.html`` if asked for.
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
     refused. Same inputs, same bytes, but for the time stamp in ``run.json`` (and one in the tear sheet).

@@ -17,7 +17,7 @@ from string import Template
 import numpy as np
 import pandas as pd
 
-from tracker_strategies.analysis import charts
+from tracker_strategies.analysis import charts, more_charts
 from tracker_strategies.analysis.charts import percent
 from tracker_strategies.analysis.metrics import annualised
 from tracker_strategies.analysis.quantstats_page import check_levels, quantstats_body, require_quantstats
@@ -35,7 +35,8 @@ def tearsheet(
     Parameters
     ----------
     record : RunRecord
-        The run. With several targets, the charts and the QuantStats part show the first; a table has the figures of all.
+        The run. With several targets the figures are against their blend, and a table has those against each; the charts of
+        levels and the QuantStats part show the first.
     path : path-like
         File to write; missing folders are made, an older file is replaced in one step.
     title : str, optional
@@ -82,6 +83,8 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
             charts.trading(record),
             charts.holdings(record),
             charts.weights_over_time(record),
+            more_charts.names_held(record),
+            *more_charts.diagnostics(record),
         ]
     return Template((templates / "tearsheet.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(title),
@@ -161,7 +164,7 @@ def _tiles(record: RunRecord) -> str:
     )
 
 
-def _figure_rows(first: str, rows: Sequence[tuple[str, RunRecord, int]]) -> str:
+def _figure_rows(first: str, rows: Sequence[tuple[str, RunRecord, int | None]]) -> str:
     """One run or index a row, with TE also annualised."""
     head, body = f"<th>{first}</th>" + "".join(f"<th>{label}</th>" for label, _ in FIGURES.values()), ""
     for number, (name, run, target) in enumerate(rows):
@@ -176,12 +179,13 @@ def _figure_rows(first: str, rows: Sequence[tuple[str, RunRecord, int]]) -> str:
 
 
 def _comparison(record: RunRecord, baselines: Sequence[RunRecord]) -> str:
-    table = _figure_rows("Run", [(run.strategy, run, 0) for run in (record, *baselines)])
+    table = _figure_rows("Run", [(run.strategy, run, None) for run in (record, *baselines)])
     return f'<section class="card table" id="comparison"><h3>Against baselines</h3><div class="scroll">{table}</div></section>'
 
 
 def _targets(record: RunRecord) -> str:
-    table = _figure_rows("Index", [(name, record, i) for i, name in enumerate(record.targets)])
+    blend = " + ".join(f"{w:.0%} {name}" for w, name in zip(record.blend, record.targets, strict=True))
+    table = _figure_rows("Index", [(blend, record, None), *((name, record, i) for i, name in enumerate(record.targets))])
     return f'<section class="card table" id="targets"><h3>Index by index</h3><div class="scroll">{table}</div></section>'
 
 

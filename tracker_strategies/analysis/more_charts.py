@@ -1,0 +1,85 @@
+"""Charts that only some runs have: what the algorithm says of itself, and which names a sparse portfolio held when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from tracker_strategies.analysis.charts import (
+    INDEX,
+    LOSS,
+    OTHERS,
+    PORTFOLIO,
+    Chart,
+    FloatArray,
+    curve,
+    day_numbers,
+    finish,
+    panels,
+)
+from tracker_strategies.analysis.record import RunRecord
+
+COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
+MOST_LINES, MOST_NAMES = 7, 30
+
+
+def diagnostics(record: RunRecord) -> list[Chart]:
+    """The votes of an ensemble in one chart, every other figure in a panel of its own, at most three."""
+    table = record.diagnostics
+    if table is None or len(table) < 2:
+        return []
+    wanted = [name for name in table.attrs.get("lines", ()) if name in table and np.isfinite(table[name].to_numpy()).any()]
+    votes = [name for name in table if name.startswith("p_")][:MOST_LINES]
+    single = [name for name in wanted if name not in votes][:3]
+    x, drawn = day_numbers(record.dates), []
+    if votes:
+        figure, (ax,) = panels()
+        for name, colour in zip(votes, COLOURS, strict=False):
+            curve(ax, x, table[name].to_numpy(), colour)
+        ax.set_ylim(bottom=0.0)
+        drawn.append(finish(figure, "Votes of the members", [(_plain(n), c) for n, c in zip(votes, COLOURS, strict=False)]))
+    if single:
+        figure, axes = panels((1.0,) * len(single))
+        for ax, name, colour in zip(axes, single, COLOURS, strict=False):
+            curve(ax, x, _finite(table[name].to_numpy()), colour)
+            ax.yaxis.set_major_locator(MaxNLocator(4 if len(single) == 1 else 2))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.4g}"))
+        drawn.append(finish(figure, "Diagnostics of the algorithm", zip(single, COLOURS, strict=False)))
+    return drawn
+
+
+def names_held(record: RunRecord) -> Chart | None:
+    """When each name was held, for portfolios that leave names out; the names held longest, from top to bottom."""
+    held = record.weights[1:] > 1e-9
+    often = held.mean(axis=0)
+    if held.sum(axis=1).mean() > 0.6 * held.shape[1] or not held.any():
+        return None
+    shown = [int(i) for i in np.argsort(-often, kind="stable")[:MOST_NAMES] if often[i] > 0.0]
+    figure, (ax,) = panels(height=90 + 14 * len(shown))
+    x = day_numbers(record.dates)
+    for row, i in enumerate(shown):
+        steps = np.flatnonzero(np.diff(np.r_[False, held[:, i], False]))
+        spans = [(float(x[a]), float(x[b] - x[a])) for a, b in steps.reshape(-1, 2)]
+        ax.broken_barh(spans, (row - 0.35, 0.7), color=PORTFOLIO, linewidth=0.0)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
+    ax.set_yticks(range(len(shown)), [record.symbols[i][:9] for i in shown])
+    ax.grid(visible=False, axis="y")
+    total = int((often > 0.0).sum())
+    return finish(figure, "Names held", (), f"{len(shown)} of {total} names that were ever held.")
+
+
+def _plain(name: str) -> str:
+    """The name of a member as people write it."""
+    label = name.removeprefix("p_")
+    return label.replace("_", ".", 1) if label[:1].isdigit() else label
+
+
+def _finite(values: Any) -> FloatArray:
+    """Gaps as the last value before them, so that the curve can be thinned."""
+    good = np.isfinite(values)
+    if good.all():
+        return np.asarray(values)
+    last = np.maximum.accumulate(np.where(good, np.arange(len(values)), 0))
+    return np.nan_to_num(np.asarray(values)[last], nan=float(values[good][0]))
