@@ -12,42 +12,87 @@ if TYPE_CHECKING:
     from datafeeds.adapters import IndexData, SingleIndexData
     from datafeeds.clock import PanelClock
     from datafeeds.feeds import PanelFeed
+    from datafeeds.fetch_limits import Limits
+    from datafeeds.fetch_report import FetchError
+    from datafeeds.long_tables import read_long_table
+    from datafeeds.markets import ExchangeRate, Market
+    from datafeeds.membership import Spell, read_members, with_members
+    from datafeeds.multi_index import MultiIndexData
     from datafeeds.panel import MarketPanel
     from datafeeds.readers import load_sample, open_source, read_panel
+    from datafeeds.renames import Rename, read_renames, rename
+    from datafeeds.sectors import read_sectors
     from datafeeds.synthetic import SyntheticMarket, simulate_market, synthetic_market
     from datafeeds.synthetic_events import MarketEvent
+    from datafeeds.ticker_folders import read_ticker_folder
+    from datafeeds.union_calendar import join_markets
+    from datafeeds.yahoo import fetch_yahoo, yahoo_panel
 
 _HOMES = {
+    "ExchangeRate": "markets",
+    "FetchError": "fetch_report",
     "IndexData": "adapters",
+    "Limits": "fetch_limits",
+    "Market": "markets",
     "MarketEvent": "synthetic_events",
     "MarketPanel": "panel",
+    "MultiIndexData": "multi_index",
     "PanelClock": "clock",
     "PanelFeed": "feeds",
+    "Rename": "renames",
     "SingleIndexData": "adapters",
+    "Spell": "membership",
     "SyntheticMarket": "synthetic",
+    "fetch_yahoo": "yahoo",
+    "join_markets": "union_calendar",
     "load_sample": "readers",
     "open_source": "readers",
+    "read_long_table": "long_tables",
+    "read_members": "membership",
     "read_panel": "readers",
+    "read_renames": "renames",
+    "read_sectors": "sectors",
+    "read_ticker_folder": "ticker_folders",
+    "rename": "renames",
     "simulate_market": "synthetic",
     "synthetic_market": "synthetic",
+    "with_members": "membership",
+    "yahoo_panel": "yahoo",
 }
 
 __all__ = [
     "DataError",
+    "ExchangeRate",
+    "FetchError",
     "IndexData",
+    "Limits",
+    "Market",
     "MarketEvent",
     "MarketPanel",
+    "MultiIndexData",
     "PanelClock",
     "PanelFeed",
+    "Rename",
     "SingleIndexData",
+    "Spell",
     "SyntheticMarket",
     "TrackerError",
     "UniverseError",
+    "fetch_yahoo",
+    "join_markets",
     "load_sample",
     "open_source",
+    "read_long_table",
+    "read_members",
     "read_panel",
+    "read_renames",
+    "read_sectors",
+    "read_ticker_folder",
+    "rename",
     "simulate_market",
     "synthetic_market",
+    "with_members",
+    "yahoo_panel",
 ]
 
 __getattr__ = importer(__name__, _HOMES)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import backtrader as bt
 import pandas as pd
@@ -34,9 +36,26 @@ class IndexData:
         self.panel = panel if isinstance(panel, MarketPanel) else MarketPanel.from_frame(panel, targets, gaps=gaps)
 
     @classmethod
-    def from_source(cls, source: str | Path, targets: str | Sequence[str] = "INDEX", **options: Any) -> IndexData:
-        """Open ``sample``, ``synthetic`` or the path of a wide CSV or Parquet file."""
+    def from_source(cls, source: str | Path, targets: str | Sequence[str] = "INDEX", **options: Any) -> Self:
+        """Open ``sample``, ``synthetic``, Yahoo, or the path of a file or folder: see :func:`datafeeds.readers.open_source`."""
         return cls(open_source(source, targets, **options))
+
+    @classmethod
+    def from_yahoo(
+        cls,
+        index: str | Sequence[str],
+        tickers: str | os.PathLike[str] | Iterable[str],
+        start: str | date,
+        end: str | date | None = None,
+        **options: Any,
+    ) -> Self:
+        """Daily bars from Yahoo, through the cache: see :func:`datafeeds.yahoo.yahoo_panel` for the options.
+
+        >>> SingleIndexData.from_yahoo("^GSPC", ["AAPL", "MSFT"], "2015-01-01", adjust="split", policy="drop")  # doctest: +SKIP
+        """
+        from datafeeds.yahoo import yahoo_panel
+
+        return cls(yahoo_panel(index, tickers, start, end, **options))
 
     def feeds(self) -> list[PanelFeed]:
         """New feeds with a clock of their own: targets first (so that ``data0`` is the index), then the assets in order."""

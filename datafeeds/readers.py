@@ -1,8 +1,9 @@
-"""Where prices come from: wide CSV and Parquet files, the bundled sample, and the names that the command line knows."""
+"""Where prices come from: files and folders, the bundled sample, and the names that the command line knows."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -10,15 +11,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from datafeeds.errors import DataError, TrackerError, UniverseError
+from datafeeds.adjustment import Adjustment
+from datafeeds.bar_rows import Frames, is_long
+from datafeeds.errors import DataError, UniverseError
+from datafeeds.long_tables import long_frames, read_long_table
+from datafeeds.membership import Members, with_members
 from datafeeds.panel import GAP_POLICIES, MarketPanel
+from datafeeds.renames import read_renames, rename
 from datafeeds.synthetic import index_names, synthetic_market
+from datafeeds.table_columns import header_of, naming, one_line
+from datafeeds.ticker_folders import folder_frames, read_ticker_folder
 from datafeeds.wide_dates import parse_dates
 from datafeeds.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, shorten
 
 #: Named sources beside the path of a file.
 SOURCES = ("sample", "synthetic")
-_ALTERNATIVES = "use sample, synthetic, or the path of a wide CSV or Parquet file"
+_ALTERNATIVES = "use sample, synthetic, or the path of a CSV or Parquet file, or of a folder with one file per ticker"
+_YAHOO = re.compile(r"yahoo:(?P<tickers>.+?):(?P<start>\d{4}-\d\d-\d\d)(?::(?P<end>\d{4}-\d\d-\d\d))?")
 
 
 def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> MarketPanel:
@@ -54,17 +63,12 @@ def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "IND
     The peak of memory is about three times the array of prices, for Parquet.
     """
     file = Path(path).expanduser()
-    try:
+    with naming(file):
         if file.is_dir():
             raise DataError("is a folder; give the path of one CSV or Parquet file")
         if not file.exists():
             raise DataError(f"no such file ({shorten(str(file), 200)}); check the path")
-        panel = _build(read_table(file), targets, gaps, file.name)
-    except TrackerError as error:
-        raise type(error)(_line(f"{file.name or file}: {error}")) from None
-    except (OSError, ValueError) as error:
-        raise DataError(_line(f"{file.name or file}: cannot be read ({error})")) from None
-    return panel
+        return _build(read_table(file), targets, gaps, file.name)
 
 
 def load_sample(targets: str | Sequence[str] = "INDEX") -> MarketPanel:
@@ -78,34 +82,81 @@ def load_sample(targets: str | Sequence[str] = "INDEX") -> MarketPanel:
 
 
 def open_source(
-    source: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error", seed: int = 0
+    source: str | os.PathLike[str],
+    targets: str | Sequence[str] = "INDEX",
+    *,
+    gaps: str = "error",
+    seed: int = 0,
+    adjust: str = "split",
+    members: Members | None = None,
+    renames: str | os.PathLike[str] | None = None,
 ) -> MarketPanel:
     """The panel that a SOURCE of the command line stands for.
 
     Parameters
     ----------
-    source : {"sample", "synthetic"} or path
-        The bundled prices, :func:`synthetic_market` with its defaults, or a wide CSV or Parquet file. A file that is really
-        called `sample` is reached as `./sample`.
+    source : {"sample", "synthetic", "yahoo:TICKERS:START[:END]"} or path
+        The bundled prices, :func:`synthetic_market` with its defaults, Yahoo, or files: a wide CSV or Parquet file
+        (:func:`read_panel`), a long table, told by its columns (:func:`~datafeeds.long_tables.read_long_table`), or a folder with
+        one file per ticker (:func:`~datafeeds.ticker_folders.read_ticker_folder`). A file that is really called `sample` is
+        reached as `./sample`.
+
+        For Yahoo, TICKERS is a file or a list such as `AAPL,MSFT`, the target is Yahoo's ticker of the index, and only what the
+        cache does not hold is fetched (:func:`datafeeds.yahoo.yahoo_panel`): `yahoo:AAPL,MSFT:2015-01-01`. Everything else is for
+        the command `tracker fetch`, which writes a file.
     targets : str or sequence of str, default "INDEX"
         Column(s) to track. The synthetic market has as many indices as are asked for: `INDEX`, `INDEX2`, `INDEX3`, ...
     gaps : {"error", "freeze"}
         For files: see :func:`read_panel`.
     seed : int, default 0
         Of the synthetic market.
+    adjust : {"split", "total", "raw"}
+        For Yahoo, long tables and folders: "total" puts dividends into the returns.
+    members : path, mapping or sequence of Spell, optional
+        Who belonged to the index when: see :func:`~datafeeds.membership.with_members`.
+    renames : path, optional
+        Ticker changes: see :func:`~datafeeds.renames.rename`.
     """
+    panel = _opened(source, targets, gaps, seed, adjust)
+    changes = () if renames is None else read_renames(renames)
+    panel = rename(panel, changes)
+    return panel if members is None else with_members(panel, members, changes)
+
+
+def _opened(source: str | os.PathLike[str], targets: str | Sequence[str], gaps: str, seed: int, adjust: str) -> MarketPanel:
+    """The source as it is, before anything is done to it."""
     if gaps not in GAP_POLICIES:
         raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
+    Adjustment.parse(adjust)
     if source == "sample":
         return load_sample(targets)
     if source == "synthetic":
         return _synthetic((targets,) if isinstance(targets, str) else tuple(targets), seed)
-    if source == "yahoo":
-        raise DataError(f"the source 'yahoo' is not available in this version; {_ALTERNATIVES}")
+    if str(source).partition(":")[0] == "yahoo":
+        return _yahoo(str(source), targets, gaps, adjust)
     path = Path(source)
     if path.parent == Path() and not path.suffix and not os.path.exists(source):
-        raise DataError(_line(f"{shorten(str(source))} is neither a source nor a file; {_ALTERNATIVES}"))
+        raise DataError(one_line(f"{shorten(str(source))} is neither a source nor a file; {_ALTERNATIVES}"))
+    if os.path.isdir(path.expanduser()):
+        return read_ticker_folder(source, targets, gaps=gaps, adjust=adjust)
+    if is_long(header_of(path.expanduser())):
+        return read_long_table(source, targets, gaps=gaps, adjust=adjust)
     return read_panel(source, targets, gaps=gaps)
+
+
+def _yahoo(source: str, targets: str | Sequence[str], gaps: str, adjust: str) -> MarketPanel:
+    """Tickers and dates of a Yahoo source, and its panel."""
+    form = "yahoo:TICKERS:START[:END], for example --data yahoo:AAPL,MSFT:2015-01-01 --index ^GSPC"
+    asked = _YAHOO.fullmatch(source)
+    if asked is None:
+        raise DataError(
+            one_line(f"{shorten(source)} must look like {form}; or write a file with tracker fetch --out, or {_ALTERNATIVES}")
+        )
+    if "INDEX" in ([targets] if isinstance(targets, str) else targets):
+        raise UniverseError("Yahoo has no index named INDEX; name one with --index / targets=, for example ^GSPC")
+    from datafeeds.yahoo import yahoo_panel
+
+    return yahoo_panel(targets, asked["tickers"], asked["start"], asked["end"], adjust=adjust, mode="prefer-cache", gaps=gaps)
 
 
 def _synthetic(targets: tuple[str, ...], seed: int) -> MarketPanel:
@@ -124,13 +175,26 @@ def _synthetic(targets: tuple[str, ...], seed: int) -> MarketPanel:
 
 
 def _build(table: WideTable, targets: str | Sequence[str], gaps: str, source: str) -> MarketPanel:
-    """Check what only the file can tell (dates, text, returns) and leave the rest to the panel."""
+    """The panel of a wide table."""
+    frame = _frame(table)
+    try:
+        return MarketPanel.from_frame(frame, targets, gaps=gaps, source=source)
+    except DataError as error:
+        negative = float(np.mean(table.values < 0.0))
+        if negative > 0.1 and float(np.nanmedian(np.abs(table.values))) < 1.0:
+            share = f"{negative:.0%} of the cells are negative"
+            raise DataError(f"{error}; {share}: if these are returns, turn them into prices first, (1 + r).cumprod()") from None
+        raise
+
+
+def _frame(table: WideTable) -> pd.DataFrame:
+    """Check what only the file can tell (dates, text) and leave the rest to the panel."""
     dates = parse_dates(table.dates, table.first)
     if table.text is not None:
         name, row, cell = table.text
         long = name.lower() in LONG_TABLE_COLUMNS
         hint = (
-            "a long table? pivot it to one column per name"
+            "a long table? open_source reads those that have date, ticker and close; or pivot it to one column per name"
             if long
             else "write a number, or leave it empty where there is no price"
         )
@@ -143,18 +207,16 @@ def _build(table: WideTable, targets: str | Sequence[str], gaps: str, source: st
         column, row = np.argwhere(infinite)[0].tolist()
         cell = f"{table.names[column]} on {dates[row].astype('datetime64[D]')} (row {row + 1}) is {table.values[column, row]:g}"
         raise DataError(f"the price of {cell}; it must be a positive finite number, or empty where there is none")
-    del infinite
-    frame = pd.DataFrame(table.values.T, index=pd.DatetimeIndex(dates), columns=pd.Index(table.names, dtype=object), copy=False)
-    try:
-        return MarketPanel.from_frame(frame, targets, gaps=gaps, source=source)
-    except DataError as error:
-        negative = float(np.mean(table.values < 0.0))
-        if negative > 0.1 and float(np.nanmedian(np.abs(table.values))) < 1.0:
-            share = f"{negative:.0%} of the cells are negative"
-            raise DataError(f"{error}; {share}: if these are returns, turn them into prices first, (1 + r).cumprod()") from None
-        raise
+    return pd.DataFrame(table.values.T, index=pd.DatetimeIndex(dates), columns=pd.Index(table.names, dtype=object), copy=False)
 
 
-def _line(message: str) -> str:
-    """One line, whatever a library or a name brought along."""
-    return " ".join(message.split())
+def open_frames(path: str | os.PathLike[str], *, adjust: str = "split") -> Frames:
+    """The series of a file or folder as wide frames (closes, and the other parts of bars), before any of them is called a target.
+
+    What :func:`open_source` does for a path, for those who put several sources together.
+    """
+    file = Path(path).expanduser()
+    with naming(file):
+        if file.is_dir():
+            return folder_frames(file, adjust)
+        return long_frames(file, adjust) if is_long(header_of(file)) else (_frame(read_table(file)), {})

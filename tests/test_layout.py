@@ -31,6 +31,16 @@ ALLOWED = {
         "tracker_strategies.execution",
         "tracker_strategies.errors",
     },
+    "tracker_strategies/papertrade": {
+        "datafeeds",
+        "tracker_strategies.papertrade",
+        "tracker_strategies.runner",
+        "tracker_strategies.analysis",
+        "tracker_strategies.strategies",
+        "tracker_strategies.execution",
+        "tracker_strategies.algorithms",
+        "tracker_strategies.errors",
+    },
 }
 
 

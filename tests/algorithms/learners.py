@@ -152,7 +152,11 @@ PORTFOLIO_LEARNERS = [
     Learner("RDA", lambda n: RDA(n, eta=50.0)),
     Learner("AROW", lambda n: AROW(n, r=1e-3)),
     Learner("AROW diagonal", lambda n: AROW(n, matrix="diagonal", r=1e-3), VARIANT),
-    Learner("sparse PLS", lambda n: SparsePLS(n, theta=min(3, n), n_factors=min(2, n), warm_up=5)),
+    Learner(
+        "sparse PLS",
+        lambda n: SparsePLS(n, theta=min(3, n), n_factors=min(2, n), warm_up=5),
+        make_for_many_rounds=lambda n: SparsePLS(n, theta=min(3, n), n_factors=1, warm_up=5),
+    ),
     Learner(
         "sparse PLS of the paper",
         lambda n: SparsePLS(
@@ -186,7 +190,7 @@ PORTFOLIO_LEARNERS = [
     Learner("recursive LARS", lambda n: RecursiveLars(n, theta=min(3, n), warm_up=5), VARIANT),
     Learner(
         "adaptive lasso",
-        lambda n: AdaptiveLasso(n, theta=min(3, n), sweeps=1000, warm_up=5),
+        lambda n: AdaptiveLasso(n, theta=min(3, n), sweeps=300, warm_up=5),
         VARIANT,
         make_for_many_rounds=lambda n: AdaptiveLasso(n, theta=min(3, n), warm_up=5),
     ),
@@ -234,7 +238,7 @@ OTHER_LEARNERS = [
     ),
     Learner("RDA linf", lambda n: RDA(n, eta=50.0, regulariser="linf", lam=1e-7, feasible=RealSpace())),
     Learner("AROW classifier", lambda n: SignAROW(n, task="classification", feasible=RealSpace())),
-    Learner("sparse PLS with cash", lambda n: SparsePLS(n, theta=min(3, n), n_factors=1, mapping="cash", warm_up=5)),
+    Learner("sparse PLS with cash", lambda n: SparsePLS(n, theta=min(3, n), n_factors=1, loyalty=0.0, mapping="cash", warm_up=5)),
     Learner("VAW in R^N", lambda n: VAW(n, feasible=RealSpace(), prior=None)),
     Learner("adaptive discount in R^N", lambda n: AdaptiveDiscount(n, gammas=[0.9, 1.0], feasible=RealSpace())),
     Learner(

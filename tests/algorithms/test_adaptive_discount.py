@@ -96,7 +96,9 @@ def test_an_any_time_grid_grows_with_the_logarithm_of_time() -> None:
         learner.update(x, y)
         if t in (127, 128, 255, 256, 511, 512):
             sizes.append(len(learner.discounts))
-            np.testing.assert_allclose(learner.discounts, discount_grid(4, 128 if t < 128 else 256 if t < 256 else 512 if t < 512 else 1024))
+            np.testing.assert_allclose(
+                learner.discounts, discount_grid(4, 128 if t < 128 else 256 if t < 256 else 512 if t < 512 else 1024)
+            )
             assert learner.p.sum() == pytest.approx(1.0)
     assert sizes == [8, 9, 9, 10, 10, 11]
     restored = AdaptiveDiscount.from_state(learner.state_dict())

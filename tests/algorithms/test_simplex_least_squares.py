@@ -1,5 +1,7 @@
 """Least squares on the simplex: exact, certified, from any start."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -132,7 +134,7 @@ def test_at_most_so_many_names(seed: int, most: int) -> None:
 def test_more_names_never_track_worse_in_sample() -> None:
     C, m = problem(5, 30, 200)
     losses = [0.5 * w @ C @ w - m @ w for w in (refit_portfolio(C, m, range(30), max_names=k) for k in (2, 5, 10, 20, 30))]
-    assert all(a >= b - 1e-15 for a, b in zip(losses, losses[1:], strict=False))
+    assert all(a >= b - 1e-15 for a, b in pairwise(losses))
 
 
 def test_bad_supports_are_refused() -> None:

@@ -28,7 +28,10 @@ def factor_market(d: int, T: int, factors: int = 5, seed: int = 0) -> tuple[np.n
 @pytest.mark.parametrize("gamma", [1.0, 0.97])
 def test_it_is_exact_while_the_rows_last(gamma: float) -> None:
     X, Y = stream(12, 19, 0)
-    exact, sketch = DiscountedVAW(12, gamma=gamma, hint="self", feasible=RN), SketchedVAW(12, rank=10, gamma=gamma, hint="self", feasible=RN)
+    exact, sketch = (
+        DiscountedVAW(12, gamma=gamma, hint="self", feasible=RN),
+        SketchedVAW(12, rank=10, gamma=gamma, hint="self", feasible=RN),
+    )
     for x, y in zip(X, Y, strict=True):
         assert sketch.forecast(x) == pytest.approx(exact.forecast(x), rel=1e-8, abs=1e-9)
         np.testing.assert_allclose(sketch.improper_weights(x), exact.improper_weights(x), rtol=1e-6, atol=1e-8)
@@ -71,8 +74,8 @@ def test_the_guarantee_of_frequent_directions(gamma: float) -> None:
 
 
 def test_its_error_against_the_exact_learner() -> None:
-    """A market of five factors, 200 assets, 600 days, basis points a day in the second half. What is lost grows as the rank falls,
-    and even two directions are better than none.
+    """A market of five factors, 200 assets, 600 days; basis points a day in the second half. What is lost grows as the rank
+    falls, and even two directions are better than none.
     """
     d, T = 200, 600
     X, Y = factor_market(d, T)

@@ -1,4 +1,4 @@
-"""Incremental sparse PLS: the printed recursions, agreement with the whole sample, changing universes, one portfolio for q targets."""
+"""Incremental sparse PLS: the printed recursions, agreement with the whole sample, changing universes, one portfolio."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import run
+from tests.algorithms.checks import market, run
 from tests.algorithms.test_simplex_least_squares import assert_optimal
 from tests.algorithms.test_sparse_pls import groups
 from tests.algorithms.universe_checks import without
@@ -17,7 +17,7 @@ from tracker_strategies.algorithms import FactorCount, SelfTuning, SparsePLS, be
 from tracker_strategies.errors import InputError, ParameterError
 
 SEEDS = st.integers(0, 2**32 - 1)
-PLAIN = {"standardise": False, "deflate": "sparse", "mapping": "project", "warm_up": 1}
+PLAIN = {"standardise": False, "deflate": "sparse", "loyalty": 0.0, "mapping": "project", "warm_up": 1}
 """The algorithm of the paper."""
 
 
@@ -27,7 +27,9 @@ def stream(seed: int, T: int = 40, p: int = 9, q: int = 2, scale: float = 1.0) -
     return X, X @ rng.standard_normal((p, q)) + scale * 0.3 * rng.standard_normal((T, q))
 
 
-def literally(X: np.ndarray, Y: np.ndarray, *, R: int, theta: int, alpha: float, lam: Any, loading: str, q_space: str) -> list[Any]:
+def literally(
+    X: np.ndarray, Y: np.ndarray, *, R: int, theta: int, alpha: float, lam: Any, loading: str, q_space: str
+) -> list[Any]:
     """The recursions as they are written, with H formed and every sum rebuilt in each round."""
     T, p = X.shape
     U, beta = np.eye(p)[:, :R], np.zeros((p, Y.shape[1]))
@@ -230,6 +232,16 @@ def test_at_most_so_many_names_are_held(mapping: str) -> None:
         np.testing.assert_allclose(W.sum(axis=1), 1.0, atol=1e-12)
 
 
+def test_loyalty_saves_exchanges_of_names_that_are_as_good_as_each_other() -> None:
+    X, y = market(60, 250)
+    entered = {}
+    for loyalty in (0.0, 0.3):
+        W = run(SparsePLS(60, theta=8, max_names=10, loyalty=loyalty), X, y)
+        held = W[50:] > 0.0
+        entered[loyalty] = int(np.count_nonzero(held[1:] & ~held[:-1]))
+    assert entered[0.3] < 0.5 * entered[0.0]
+
+
 def test_the_other_maps_are_those_of_the_coefficients() -> None:
     X, Y = stream(10, T=50, p=12, scale=0.01)
     for mapping in ("project", "normalise", "cash"):
@@ -353,6 +365,7 @@ def test_frozen_names_count_towards_the_limit_and_towards_the_target() -> None:
         ({"omega": [1.0]}, "omega"),
         ({"n_targets": 0}, "n_targets"),
         ({"ridge": -1.0}, "ridge"),
+        ({"loyalty": -0.1}, "loyalty"),
         ({"warm_up": 0}, "warm_up"),
         ({"delta0": 0.0}, "delta0"),
     ],

@@ -224,7 +224,7 @@ def test_late_listings_do_not_depend_on_the_form() -> None:
     ids=["VAW", "discounted", "discounted far below 1 - 1/d"],
 )
 def test_a_hundred_thousand_adversarial_steps(make: Any) -> None:
-    """Scales from 1e-12 to 1e12 by row and by column, constant columns, collinear columns, zero vectors: weights on the simplex."""
+    """Scales from 1e-12 to 1e12 by row and by column, constant and collinear columns, zero vectors: weights on the simplex."""
     n, block = 8, 2000
     rng = np.random.default_rng(7)
     learner = make(n)

@@ -141,9 +141,9 @@ def test_caps_that_cannot_be_met_change_nobody() -> None:
     vote.run(X, Y)
     before = fingerprint(vote)
     for masks in ({"active": without(0, n=4)}, {"active": without(0, n=4), "observed": without(0, 1, 2, 3, n=4)}):
-        with pytest.raises(InputError, match="caps|may be held"):
+        with pytest.raises(InputError, match=r"caps|may be held"):
             vote.update(X[0], Y[0], **masks)
-        with pytest.raises(InputError, match="caps|may be held"):
+        with pytest.raises(InputError, match=r"caps|may be held"):
             vote.restrict(without(0, n=4))
         assert fingerprint(vote) == before
 

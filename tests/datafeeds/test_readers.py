@@ -345,7 +345,7 @@ def test_synthetic_source_has_the_indices_that_are_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("yahoo", "not available in this version"), ("smaple", "'smaple' is neither"), ("", "'' is neither")]
+    ("name", "says"), [("yahoo", "must look like yahoo:TICKERS:START"), ("smaple", "'smaple' is neither"), ("", "'' is neither")]
 )
 def test_unknown_sources_name_the_alternatives(name, says):
     with pytest.raises(DataError, match=says) as caught:

@@ -28,7 +28,7 @@ def spls_offline(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, An
 
 
 def learner(params: dict[str, Any], inputs: dict[str, Any]) -> a.SparsePLS:
-    """The learner as the reference has it: plain units, the paper's deflation, and no rule that the vector does not name."""
+    """The learner as the reference has it: plain units, no loyalty, and no rule that the vector does not name."""
     assert params["start"] == "sparse", "the power iteration starts from the sparse vectors"
     tune = params.get("self_tune")
     adapt = params.get("adapt_R")
@@ -46,6 +46,7 @@ def learner(params: dict[str, Any], inputs: dict[str, Any]) -> a.SparsePLS:
         adapt_factors=adapt is not None
         and a.FactorCount(adapt["R_max"], **{k: adapt[k] for k in ("k", "h", "cool", "tau_down", "k_down")}),
         standardise=False,
+        loyalty=0.0,
         mapping="project",
     )
 

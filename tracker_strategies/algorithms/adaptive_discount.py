@@ -105,8 +105,8 @@ class AdaptiveDiscount(DiscountVote):
     horizon : int or None, default 5000
         Rounds that the grid is made for; more may come. None is an any-time grid: it begins with that of 128 rounds, and whenever
         its horizon is reached this doubles. The discount that the grid then lacks joins as a twin of the largest one, whose
-        behaviour so far it would have shared up to a factor of :math:`e^{-1/d}`; both share its probability. No restart, nothing is
-        forgotten.
+        weights of rounds so far it would have shared up to a factor of :math:`e^{1/d}`; both share its probability. There is no
+        restart, and nothing is forgotten. K grows with log t.
     base : float, default 2
         Ratio of neighbours in the grid, > 1 (2 with an any-time grid).
 
@@ -117,8 +117,8 @@ class AdaptiveDiscount(DiscountVote):
 
     References
     ----------
-    Jacobsen, Cutkosky, *Online linear regression in dynamic environments via discounting*, ICML 2024: Algorithm 2, Theorems 4.1 to
-    4.3, Lemma D.3, Theorem E.1.
+    Jacobsen, Cutkosky, *Online linear regression in dynamic environments via discounting*, ICML 2024: Algorithm 2, Theorems 4.1
+    to 4.3, Lemma D.3, Theorem E.1.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class AdaptiveDiscount(DiscountVote):
         return float(self._vote.p.dot(clipped)) + base
 
     def expert_forecasts(self, x: Any) -> tuple[Array, float]:
-        """Return the clipped forecasts of the residual target by the experts, shape (K,), and the part that the prior explains."""
+        """Return the clipped forecasts of the residual target, shape (K,), and what the prior has of the target."""
         x = self._seen(x, self._ridge.known)
         base = float(self._ridge.prior.dot(x))
         return self._all_forecasts(self._ridge, self._ridge.look(x, repair=False), base), base

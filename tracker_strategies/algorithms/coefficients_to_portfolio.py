@@ -139,8 +139,19 @@ def refit_portfolio(
     return w
 
 
-def refit(A: Array, m: Array, ridge: float, total: float, max_names: int | None = None, start: Array | None = None) -> Array:
-    """Return the weights of :func:`refit_portfolio` when A and m are those of the support already; A is changed."""
+def refit(
+    A: Array,
+    m: Array,
+    ridge: float,
+    total: float,
+    max_names: int | None = None,
+    start: Array | None = None,
+    bonus: Array | None = None,
+) -> Array:
+    """Return the weights of :func:`refit_portfolio` when A and m are those of the support already; A is changed.
+
+    `bonus`, shape (k,), multiplies the weights where they decide who is dropped.
+    """
     k = m.shape[0]
     if ridge > 0.0:
         diagonal = A.reshape(-1)[:: k + 1]
@@ -150,9 +161,10 @@ def refit(A: Array, m: Array, ridge: float, total: float, max_names: int | None 
     w = minimise(A, m, start, total)
     if max_names is None or k <= max_names or (names := int(np.count_nonzero(w))) <= max_names:
         return w
-    kept = largest(w, max(max_names, int(PRUNE * names)))
+    kept = largest(w if bonus is None else w * bonus, max(max_names, int(PRUNE * names)))
     fewer = np.zeros(k)
-    fewer[kept] = refit(A[kept[:, None], kept], m[kept], 0.0, total, max_names, w[kept])
+    rest = None if bonus is None else bonus[kept]
+    fewer[kept] = refit(A[kept[:, None], kept], m[kept], 0.0, total, max_names, w[kept], rest)
     return fewer
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,18 +45,17 @@ class RidgeForecaster(OnlineAlgorithm):
         super().__init__(n_assets, feasible=feasible)
         self.lam, self.floor = number("lam", lam, above=0.0), number("floor", floor, least=0.0)
         self.n_targets = count("n_targets", n_targets)
-        self.dual_rounds = (
-            dual_rounds if dual_rounds in (None, 0) and dual_rounds is not False else count("dual_rounds", dual_rounds)
-        )
+        if dual_rounds is not None and (isinstance(dual_rounds, bool) or not isinstance(dual_rounds, int) or dual_rounds < 0):
+            raise ParameterError(f"dual_rounds must be an integer >= 0 or None, got {dual_rounds!r}")
+        self.dual_rounds = dual_rounds
         if isinstance(prior, str) and prior != "uniform":
             raise ParameterError(f"prior must be 'uniform', None or one number per asset, got {prior!r}")
-        self._wish = (
-            prior if prior is None or isinstance(prior, str) else finite_vector("prior", prior, ParameterError, self.n_assets)
-        )
+        given = prior is not None and not isinstance(prior, str)
+        self._wish = finite_vector("prior", prior, ParameterError, self.n_assets).copy() if given else prior
         self.prior = self._wish.tolist() if isinstance(self._wish, np.ndarray) else self._wish
         self.hint, self.yref = hint, yref
 
-    def _regressions(self, gammas: Sequence[float], dual_rounds: int | None) -> DiscountedRidge:
+    def _regressions(self, gammas: Any, dual_rounds: int | None) -> DiscountedRidge:
         """Return fresh regressions with the parameters of this learner."""
         return DiscountedRidge(self.n_assets, gammas, self.lam, self.floor, self.n_targets, self._wish, dual_rounds)
 
@@ -76,12 +74,12 @@ class RidgeForecaster(OnlineAlgorithm):
 
     def _seen(self, x: Any, known: Mask) -> Array:
         """Return the returns of assets that may be held and are known, 0 for all others, after the usual checks."""
-        x = np.where(known if self._active is None else known & self._active, self._vector(x), 0.0)
-        self._norm2(x)
-        return x
+        seen: Array = np.where(known if self._active is None else known & self._active, self._vector(x), 0.0)
+        self._norm2(seen)
+        return seen
 
     def _forecasts(self, look: Look, gammas: Array, base: float) -> tuple[Array, Array]:
-        """Return hints and forecasts of the residual target, shape (K, q); `base` is the part of the target that the prior has."""
+        """Return hints and forecasts of the residual target, shape (K, q); `base` is what the prior has of the target."""
         causal, gammas, leverage = look.predictions - base, gammas[:, None], np.array(look.leverage)[:, None]
         hints = self._hints.of(causal)
         return hints, (gammas * causal + leverage * hints) / (gammas + leverage)

@@ -28,6 +28,6 @@ def lapack() -> Any:
 
 
 def add_gram(a: Array, rows: Array, alpha: float, beta: float, *, lower: bool) -> None:
-    """Set one triangle of `a` to beta a + alpha rows' rows, in place (dsyrk); `a` is a Fortran view, `rows` is C-ordered (m, d)."""
+    """Set a triangle of `a` to beta a + alpha rows' rows, in place (dsyrk); `a` is a Fortran view, `rows` is C-ordered (m, d)."""
     if blas().dsyrk(alpha, rows.T, beta=beta, c=a, lower=lower, overwrite_c=1) is not a:
         raise RuntimeError("BLAS worked on a copy: the matrix is not a contiguous Fortran view")

@@ -27,8 +27,11 @@ from tracker_strategies.algorithms.fortran import lapack
 from tracker_strategies.algorithms.validation import Array, count, finite_vector, number, real_array
 from tracker_strategies.errors import InputError, ParameterError
 
-COLLINEAR = 1e-12
+COLLINEAR = 1e-10
 """A name whose variance given those in is below this share of its own cannot enter beside them."""
+END = 1e-9
+"""Below this share of the largest entry of m a price is 0: with fewer rounds than names the path ends in an interpolation, and
+what moves after it is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,7 @@ class Segment:
         self.names: list[int] = []
         self.signs: list[float] = []
         self.out = np.ones(p, dtype=np.bool_)
+        self._end = END * float(np.abs(m).max())
         self._rows = np.empty((min(p, 32), p))  # those of C that belong to the names
         self._L = np.zeros((min(p, 32), min(p, 32)), order="F")  # Cholesky factor of C on the names
         self.g = self.d = np.zeros(0)
@@ -168,7 +172,7 @@ class Segment:
             i = int(leave.argmax())
             if float(leave[i]) > knot:
                 knot, who, sign = float(leave[i]), self.names[i], 0.0
-        return (knot, who, sign) if knot > 0.0 else (0.0, -1, 0.0)
+        return (knot, who, sign) if knot > self._end else (0.0, -1, 0.0)
 
     def walk(self, mu: float, drops: bool = True) -> Iterator[tuple[float, int, float]]:
         """Go down from mu: yield each knot, who moves there and with which sign, before it moves. The path ends at mu = 0."""

@@ -50,6 +50,8 @@ class MomentLearner(OnlineAlgorithm):
     warm_up : int
         Rounds before the weights move for the first time.
     start : array_like, shape (N,), or None
+    loyalty : float
+        Advantage of a name that is held when too many are: its weight counts 1 + loyalty times.
     """
 
     _state: ClassVar[tuple[str, ...]] = ("_B", "_c", "_M", "_S", "_n", "_missing", "_gaps")
@@ -66,6 +68,7 @@ class MomentLearner(OnlineAlgorithm):
         ridge: float,
         warm_up: int,
         start: Any,
+        loyalty: float = 0.0,
     ) -> None:
         if mapping not in RULES:
             raise ParameterError(f"mapping must be one of {', '.join(RULES)}, got {mapping!r}")
@@ -76,6 +79,7 @@ class MomentLearner(OnlineAlgorithm):
         self.max_names = None if max_names is None else at_most_assets("max_names", max_names, N)
         self.ridge = number("ridge", ridge, least=0.0)
         self.warm_up = count("warm_up", warm_up)
+        self.loyalty = number("loyalty", loyalty, least=0.0)
         self._omega: Array = np.array(self.omega)
         self._add_square, self._product, self._add_outer = symmetric()
         self._B: Array = np.zeros((N, N))  # the lower triangle in C order is the upper one of the transpose in Fortran order
@@ -213,7 +217,9 @@ class MomentLearner(OnlineAlgorithm):
         if scale is not None:
             g = scale[support]
             A, m = A * g * g[:, None], m * g
-        return refit(A, m, self.ridge, room, most, self._w[support])
+        held = self._w[support]
+        bonus = 1.0 + self.loyalty * (held > 0.0) if self.loyalty and most is not None else None
+        return refit(A, m, self.ridge, room, most, held, bonus)
 
     # ------------------------------------------------------------------ several targets
 

@@ -26,7 +26,7 @@ def dual_rounds_worth_it(d: int, K: int) -> int:
 class DiscountedRidge(Part):
     r"""Discounted ridge regressions towards a prior, one for each of K discount factors and q responses.
 
-    What it computes is said at :class:`PrimalRidge`; :class:`DualRidge` computes the same on the first rounds. The change from one
+    What is computed stands at :class:`PrimalRidge`; :class:`DualRidge` computes the same on the first rounds. The change from one
     to the other costs O(t d^2) once and shows in nothing but speed.
 
     Parameters
@@ -40,7 +40,7 @@ class DiscountedRidge(Part):
     q : int
         Number of responses.
     prior : "uniform", None or ndarray, shape (d,)
-        Solution before the first round: equal parts of the assets that are known, none, or as given, for the assets that are known.
+        Solution before the first round: equal parts of the known assets, nothing, or as given, in proportion among known assets.
     dual_rounds : int, optional
         Most rounds by inner products; as long as that is cheaper by default. The first change of the universe ends them.
     sketch : int, optional

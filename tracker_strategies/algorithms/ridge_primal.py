@@ -47,13 +47,18 @@ class PrimalRidge(Part):
 
     Notes
     -----
-    The inverse P is not computed from :math:`\Sigma`: it starts as :math:`I/\lambda` and takes the rank-one updates of Sherman and
-    Morrison. A round costs one pass over a triangle of P (dsymv). The updates of `BLOCK` rounds wait in U and are applied as one
-    (dsyrk), together with their factors :math:`1/\gamma`; they cost much less than the pass. :math:`\Sigma` itself is kept in the
-    other triangle of the same array: once in `CHECK` blocks the residual :math:`\theta - \Sigma w` corrects w, so that rounding does not
-    build up, and :math:`\Sigma P x - x` tells how good P is. Should it be off by more than `OFF`, or P no longer be definite, then P
-    comes from a Cholesky factor of :math:`\Sigma`: O(d^3), at most once in d rounds unless :math:`\Sigma` is singular to working
-    precision, as it becomes with discounts far below 1 - 1/d. Then `JITTER` times its diagonal is added to it.
+    The inverse P is not computed from :math:`\Sigma`: it starts as :math:`I/\lambda` and takes the rank-one updates of Sherman
+    and Morrison. A round costs one pass over a triangle of P (dsymv). The updates of a block of rounds wait in U and are applied
+    as one (dsyrk), with all their factors :math:`1/\gamma`, for a fraction of what they would cost one by one (dsyr).
+
+    :math:`\Sigma` itself is kept in the other triangle of the same array. Once in `CHECK` blocks the residual
+    :math:`\theta - \Sigma w` corrects w, so that rounding does not build up, and :math:`\Sigma P x - x` tells how good P is.
+    Should it be off by more than `OFF`, or P lose its sign, then P comes from a Cholesky factor of :math:`\Sigma`: O(d^3), but at
+    most once in d rounds, unless :math:`\Sigma` is singular to working precision, as it becomes with discounts far below 1 - 1/d.
+    Then `JITTER` times its diagonal is added to it. On ordinary data neither happens.
+
+    A triangular factor, updated by orthogonal transformations (dtpqrt), would need no such care, but two triangular solves a
+    round: twice the passes, and no step within reach of this one.
     """
 
     _state = ("gammas", "lam", "floor", "prior", "idle", "_A", "_U", "_X", "_Y", "_j", "_theta", "_w", "_reg", "_since", "_folds")
@@ -108,7 +113,7 @@ class PrimalRidge(Part):
     # ------------------------------------------------------------------ one round
 
     def look(self, x: Array, repair: bool = True) -> Look:
-        """Return what is known of x: a pass over a triangle for each discount. With `repair` a P that lost its sign is renewed."""
+        """Return what is known of x: one pass for each discount. With `repair` a P that lost its sign is renewed."""
         u, leverage = self._solve(x)
         if not (min(leverage) >= 0.0 and math.isfinite(sum(leverage))):
             if repair:
@@ -229,7 +234,7 @@ class PrimalRidge(Part):
         self._correct(k)
 
     def fill(self, k: int, regulariser: float, rows: Array, explained: Array, y: Array, w: Array) -> None:
-        """Take over a regression: Sigma = r I + rows' rows, P = (I - explained' explained)/r, and its solution w, shape (q, d)."""
+        """Take over a regression: Sigma = r I + rows' rows, P = (I - explained' explained)/r, and the solution w."""
         self._reg[k] = self._S_diagonal[k] = regulariser
         self._P_diagonal[k] = 1.0 / regulariser
         add_gram(self._S[k], rows, 1.0, 1.0, lower=True)

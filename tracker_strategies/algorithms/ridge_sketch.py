@@ -9,7 +9,6 @@ from tracker_strategies.algorithms.ridge_primal import LEAST, Look
 from tracker_strategies.algorithms.state import Part
 from tracker_strategies.algorithms.validation import Array, Mask
 
-
 RESOLVED = 1e-9
 """Least regulariser as a share of the largest squared norm of a row: with less, rows that repeat each other drown in rounding."""
 
@@ -20,16 +19,16 @@ class SketchRidge(Part):
     .. math:: \hat\Sigma_t = B^\top B + (\gamma^t \lambda + \tfrac12 \Delta_t)\, I, \qquad
         v_t = w^0 + \hat\Sigma_t^{-1} \sum_s \gamma^{t-s} (y_s - w^0 \cdot x_s)\, x_s .
 
-    B takes in observations, its rows shrinking by :math:`\sqrt\gamma` a round, until it has m = 2 `rank` of them. Then the squares of
-    its singular values are lowered by that of number `rank`, which leaves fewer than `rank` rows (frequent directions), and
+    B takes observations in, rows shrinking by :math:`\sqrt\gamma` a round, until it has m = 2 `rank` of them. Then the squares
+    of its singular values are lowered by that of number `rank`, which leaves fewer than `rank` rows (frequent directions), and
     :math:`\Delta` is raised by as much; it decays by :math:`\gamma` like all else.
 
     Notes
     -----
-    Without the regulariser :math:`0 \preceq \Sigma - B^\top B \preceq \Delta I`: half of :math:`\Delta` is the middle, the best multiple
-    of the identity in spectral norm (robust frequent directions). It errs towards the prior. The trace that was lost, spread
-    over all directions, is nearer in Frobenius norm; but then the factors, which lose most, pass for weaker than they are, and
-    errors were many times larger for small ranks.
+    Without the regulariser :math:`0 \preceq \Sigma - B^\top B \preceq \Delta I`: half of :math:`\Delta` is the middle, the best
+    multiple of the identity in spectral norm (robust frequent directions). It errs towards the prior. The trace that was lost,
+    spread over all directions, is nearer in Frobenius norm; but then the factors, which lose most, pass for weaker than they
+    are, and errors were many times larger for small ranks.
 
     Between two shrinkings the formulas are those of :class:`~tracker_strategies.algorithms.ridge_dual.DualRidge`: the factor of
     :math:`B B^\top + \rho I` grows by a column a round. The target side is exact.
@@ -156,7 +155,7 @@ def _cholesky(gram: Array) -> Array:
     """Return a lower factor; a matrix that rounding has made indefinite is made definite."""
     while len(gram):
         try:
-            return np.linalg.cholesky(gram)
+            return np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
         except np.linalg.LinAlgError:
             gram = gram + np.diag(1e-12 * gram.diagonal())
     return gram

@@ -74,6 +74,8 @@ class SparseFactors(MomentLearner):
             if self.deflate == "sparse":
                 for kept, u in before:
                     a[kept] -= u * u.dot(a[kept])
+            if self.loyalty and self._n > 1.0:  # the names of the first round are nobody's choice
+                a[last] *= 1.0 + self.loyalty * (v != 0.0)
             kept, u, _ = survivors(a, theta, last)
             if u[u.argmax()] > 0.0 or u.any():
                 if kept is not last:

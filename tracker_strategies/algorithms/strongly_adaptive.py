@@ -16,10 +16,10 @@ from tracker_strategies.algorithms.validation import Array, Mask, count
 class StronglyAdaptive(DiscountVote):
     r"""Strongly adaptive discounted VAW: low dynamic regret on every stretch of rounds at once.
 
-    For each interval :math:`[k 2^i, (k+1) 2^i - 1]` of the geometric covering and each discount factor there is an expert: a fresh
-    discounted VAW forecaster that starts with the interval and predicts the reference point outside it. All of them vote as in
-    :class:`~tracker_strategies.algorithms.AdaptiveDiscount`. Only those whose interval holds the round are updated, one length of
-    each power of two up to t; the others share one loss.
+    For each interval :math:`[k 2^i, (k+1) 2^i - 1]` of the geometric covering and each discount factor there is an expert: a
+    fresh discounted VAW forecaster that starts with the interval and predicts the reference point outside it. All of them vote
+    as in :class:`~tracker_strategies.algorithms.AdaptiveDiscount`. Only those whose interval holds the round are updated: one
+    interval for each power of two up to t. The others share one loss.
 
     The portfolio is that of the experts that are awake in the coming round and have weights, mixed, then projected.
 
@@ -36,8 +36,9 @@ class StronglyAdaptive(DiscountVote):
 
     Notes
     -----
-    Cost a round: O(log t) times that of AdaptiveDiscount, and memory alike: for small universes, or few discounts. A short interval
-    never needs the matrix, since inner products are cheaper there.
+    Cost a round: O(log t) times that of AdaptiveDiscount, and memory alike: for small universes, or few discounts. A short
+    interval never needs the matrix, since inner products are cheaper there. A fresh expert has the probability 1/(all experts):
+    it takes :math:`O(\ln T)` rounds of clearly smaller losses before it is heard.
 
     References
     ----------
@@ -113,7 +114,7 @@ class StronglyAdaptive(DiscountVote):
         return self._mean(clipped) + base
 
     def expert_forecasts(self, x: Any) -> tuple[Array, float]:
-        """Return the clipped forecasts of the residual target by the experts awake, shape (intervals, K), and what the prior has."""
+        """Return the clipped forecasts of the residual target, shape (intervals, K), and what the prior has of the target."""
         x = self._seen(x, self._eldest.known)
         base = float(self._eldest.prior.dot(x))
         awake = self._ridges[: self.awake]

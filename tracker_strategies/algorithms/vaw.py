@@ -34,9 +34,9 @@ class DiscountedVAW(RidgeForecaster):
       return, as for every learner. The hint has no influence on them.
 
     What is lost on the way from the forecast to the portfolio: the bounds on the regret (Theorems 2.1 and 3.1) hold for the
-    forecast alone. The causal regression lacks the term :math:`x_t x_t^\top` that damps predictions for an unusual :math:`x_t`: one
-    such round may cost any multiple of :math:`y_t^2`. And the projection takes away short positions and sums other than
-    one, which costs the more the farther from W the best regression lies.
+    forecast alone. The causal regression lacks the term :math:`x_t x_t^\top` that damps predictions for an unusual
+    :math:`x_t`: one such round may cost any multiple of :math:`y_t^2`. And the projection takes away short positions and sums
+    other than one, which costs the more the farther from W the best regression lies.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class DiscountedVAW(RidgeForecaster):
     lam : float, default 1e-2
         Regulariser :math:`\lambda` > 0, in squared returns times rounds; 1e-2 to 1e-1 suit daily returns.
     hint : {"zero", "last", "self"}, default "zero"
-        :math:`\tilde y_t` = 0, the last target, or :math:`v_t \cdot x_t` clipped to the range of the targets so far (small losses).
+        :math:`\tilde y_t` = 0, the last target, or :math:`v_t \cdot x_t` clipped to the range of the targets so far.
     yref : {"zero", "last"}, default "zero"
         Centre of that range.
     prior : "uniform", None or array_like, shape (N,), default "uniform"
@@ -136,8 +136,8 @@ class DiscountedVAW(RidgeForecaster):
     def forecast(self, x: Any) -> Any:
         r"""Return :math:`\hat y_t = w_t \cdot x_t` for the returns of the coming round, before its target is seen.
 
-        The improper prediction that the theory is about: a float, or shape (q,) for several targets. The return of the portfolio is
-        :meth:`predict`. Entries of assets that may not be held, or have never taken part, are ignored.
+        The improper prediction that the theory is about: a float, or shape (q,) for several targets. The return of the portfolio
+        is :meth:`predict`. Entries of assets that may not be held, or have never taken part, are ignored.
         """
         x = self._seen(x, self._ridge.known)
         base = float(self._ridge.prior.dot(x))

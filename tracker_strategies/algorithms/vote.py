@@ -34,8 +34,8 @@ class Vote(OnlineAlgorithm):
     n_assets : int
         Number of assets N.
     members : sequence of OnlineAlgorithm
-        Learners for N assets and one target each, at least one, of any class. Fresh copies of them vote; those that were given are
-        left alone.
+        Learners for N assets and one target each, at least one, of any class. Fresh copies of them vote; those that were given
+        are left alone.
     names : sequence of str, optional
         One for each member, all different; by default their classes, numbered where needed.
     rate : float, default 8
@@ -51,8 +51,8 @@ class Vote(OnlineAlgorithm):
     predictions : {"portfolio", "forecast"}, default "portfolio"
         What members are judged by: the return of their weights, or their method `forecast`, improper for VAW and its kin.
     restarts : bool, default False
-        Whether fresh copies of all members start on every interval of a geometric covering of time, and sleep outside it (strongly
-        adaptive). The portfolio is that of the copies awake. Costs O(log t) times as much.
+        Whether fresh copies of all members start on every interval of a geometric covering of time, and sleep outside it
+        (strongly adaptive). The portfolio is that of the copies awake. Costs O(log t) times as much.
     horizon : int, default 5000
         Rounds that the number of copies is made for; more may come. Without meaning unless `restarts`.
 
@@ -126,18 +126,18 @@ class Vote(OnlineAlgorithm):
     @property
     def p(self) -> Array:
         """Probabilities of the members for the coming round, shape (K,); with restarts the sums over the copies awake."""
-        return self._p().reshape(-1, len(self.members)).sum(axis=0)
+        return np.asarray(self._p().reshape(-1, len(self.members)).sum(axis=0))
 
     def _p(self) -> Array:
         """Return the probabilities of the members awake."""
-        return self._vote.p.reshape(-1)
+        return np.asarray(self._vote.p.reshape(-1))
 
     def _awake(self) -> list[OnlineAlgorithm]:
         return self._members[: self._p().size]
 
     def _mean_weights(self) -> Array:
         p = self._p()
-        return np.asarray((p / p.sum()).dot([m.weights for m in self._awake()]))
+        return np.asarray((p / p.sum()).dot(np.array([m.weights for m in self._awake()])))
 
     # ------------------------------------------------------------------ one round
 
@@ -202,12 +202,12 @@ class Vote(OnlineAlgorithm):
         return mean if free is None else W.project(mean[free])
 
     def _step(self, x: Array, y: float) -> tuple[Array, list[OnlineAlgorithm]]:
-        """Return what the members awake predict, and what they are after the round. Those that may refuse it go first, as copies."""
+        """Return what the members awake predict, and what they are after the round. Who may refuse it goes first, as a copy."""
         masks, signal = self._given
         stay, left = self._stay_and_left(self._allowed(masks.get("active"))) if masks else (None, None)
         members = self._awake()
         predictions = np.zeros(len(members))
-        careful = [_may_refuse(member, bool(masks)) for member in members]
+        careful = [_may_refuse(member, bool(masks) or self._active is not None) for member in members]
         for k in sorted(range(len(members)), key=lambda k: not careful[k]):
             member = members[k].clone() if careful[k] else members[k]
             if left is not None and left.any():

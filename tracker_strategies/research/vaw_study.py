@@ -54,10 +54,10 @@ def study(stream: Stream, gammas: Sequence[float], hints: Sequence[str], strongl
     single, curves = [], {}
     for gamma in gammas:
         learner = VAW(d, lam=LAM, prior=None) if gamma == 1.0 else DiscountedVAW(d, gamma=gamma, lam=LAM, prior=None)
-        losses, hint = _run(learner, stream)
-        terms = theorem_3_1(stream, hint, gamma, LAM)
+        losses, given = _run(learner, stream)
+        terms = theorem_3_1(stream, given, gamma, LAM)
         regret = np.cumsum(losses - comparators)
-        bound = sum(terms.values())
+        bound = np.sum(list(terms.values()), axis=0)
         single.append(
             {
                 "gamma": float(gamma),
@@ -72,12 +72,13 @@ def study(stream: Stream, gammas: Sequence[float], hints: Sequence[str], strongl
         curves[f"gamma {gamma:g}"] = {"regret": _thinned(regret), "bound": _thinned(bound)}
     votes = []
     for hint in hints:
-        grid = {"lam": LAM, "prior": None, "hint": hint, "yref": "last" if hint == "last" else "zero", "horizon": rounds}
-        votes.append(_vote("meta", AdaptiveDiscount(d, **grid), stream, hint, curves))
+        yref = "last" if hint == "last" else "zero"
+        vote = AdaptiveDiscount(d, lam=LAM, prior=None, hint=hint, yref=yref, horizon=rounds)
+        votes.append(_vote("meta", vote, stream, hint, curves))
     if strongly_adaptive:
         coarse = discount_grid(d, rounds, 4.0)
-        learner = StronglyAdaptive(d, gammas=coarse, lam=LAM, prior=None, horizon=rounds)
-        votes.append(_vote("strongly adaptive", learner, stream, "zero", curves))
+        adaptive = StronglyAdaptive(d, gammas=coarse, lam=LAM, prior=None, horizon=rounds)
+        votes.append(_vote("strongly adaptive", adaptive, stream, "zero", curves))
     return {
         "name": stream.name,
         "d": d,
@@ -140,8 +141,9 @@ def theorem_3_1(stream: Stream, hints: Array, gamma: float, lam: float) -> dict[
     r"""Return the four terms that bound the regret against the comparators after each round, by name.
 
     `start` :math:`\frac{\gamma\lambda}{2}\|u_1\|^2`; `static` :math:`\frac d2 \max_t (y_t - \tilde y_t)^2 \ln(1 + \sum_t
-    \gamma^{T-t}\|x_t\|^2/(\lambda d))`, what even a fixed comparator costs; `variability` :math:`\gamma \sum_{t<T} [F_t(u_{t+1}) -
-    F_t(u_t)]`, what its moves cost; `stability` :math:`\frac d2 \ln\frac1\gamma \sum_t (y_t - \tilde y_t)^2`, what forgetting costs.
+    \gamma^{T-t}\|x_t\|^2/(\lambda d))`, what even a fixed comparator costs; `variability`
+    :math:`\gamma \sum_{t<T} [F_t(u_{t+1}) - F_t(u_t)]`, what its moves cost; `stability`
+    :math:`\frac d2 \ln\frac1\gamma \sum_t (y_t - \tilde y_t)^2`, what forgetting costs. There
     :math:`F_t(w) = \gamma^t \frac\lambda2 \|w\|^2 + \sum_{s \le t} \gamma^{t-s} \ell_s(w)`.
     """
     X, Y, U = stream.X, stream.Y, stream.U

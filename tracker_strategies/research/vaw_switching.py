@@ -1,13 +1,13 @@
 r"""The example of the discounted VAW paper, run again: a target that switches, which VAW does not survive.
 
-One regressor that is always 1, T rounds, the target -1 in the first half and +1 in the second. VAW predicts the mean so far and is
-wrong for the rest of its life; with a discount it recovers; the vote over discounts recovers without being told which. A second
-stream with several regressors, noise and several switches shows the same where nothing is special.
+One regressor that is always 1, T rounds, the target -1 in the first half and +1 in the second. VAW predicts the mean so far and
+is wrong for the rest of its life; with a discount it recovers; the vote over discounts recovers without being told which. A
+second stream with several regressors, noise and several switches shows the same where nothing is special.
 
 References
 ----------
-Jacobsen, Cutkosky, *Online linear regression in dynamic environments via discounting*, ICML 2024: sec. 2 (the example), Theorem 3.1
-(regret against comparators that move, in four terms), Theorem 4.2 (the grid), Theorem E.1 (regret of the vote).
+Jacobsen, Cutkosky, *Online linear regression in dynamic environments via discounting*, ICML 2024: sec. 2 (the example),
+Theorem 3.1 (regret against comparators that move, in four terms), Theorem 4.2 (the grid), Theorem E.1 (regret of the vote).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def reproduce_vaw(
     -------
     dict
         Plain numbers, strings and lists: `streams` (for each the total loss of every forecaster and the terms of Theorem 3.1 for
-        every single discount), `claims` (the paper's statements, what was found, a verdict), `accepted` (each criterion by name, and
-        `all`), `table` and `split` (`head` and `rows` of text) and `curves` (regret and bound by round, for each stream and
+        every single discount), `claims` (the paper's statements, what was found, a verdict), `accepted` (each criterion by name,
+        and `all`), `table` and `split` (`head` and `rows` of text) and `curves` (regret and bound by round, for each stream and
         forecaster).
     """
     if count("rounds", rounds) < 4:

@@ -1,0 +1,3 @@
+from tests.papertrade.harness import folder
+
+__all__ = ["folder"]

@@ -1,0 +1,91 @@
+"""Steps that are killed (SIGKILL) at any transition and run again end exactly where steps that were left alone end."""
+
+import random
+import shutil
+
+import pytest
+
+from tests.markets import random_panel
+from tests.papertrade.harness import contents, in_a_process, open_account, orders, state, step_through
+from tracker_strategies.papertrade import PaperAccount
+
+PARAMS = {"listing_warmup": 3, "delist_after": 4}
+
+
+def market():
+    """A name lists late, one is delisted and booked out, one pauses."""
+    return random_panel(n_bars=24, n_assets=5, seed=11, ohlc=True, gaps=True)
+
+
+def one_step(account, panel, k):
+    return lambda: PaperAccount(account.folder, pause=lambda seconds: None).step(panel.rows(0, k))
+
+
+def copy_of(account, place):
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(account.folder, place)
+    return PaperAccount(place)
+
+
+@pytest.mark.parametrize(
+    "faults", [{}, {"partial": 0.3, "delay": 0.3, "duplicate": 0.3, "disconnect": 0.3, "reject": 0.2}], ids=["plain", "faulty"]
+)
+def test_a_kill_at_every_single_transition_changes_nothing(folder, faults):
+    panel = market()
+    account = open_account(folder / "a", panel, "pa", PARAMS, faults=faults)
+    kills = 0
+    for k in range(1, panel.n_bars + 1):
+        chosen = k in (1, 2, 9, 17, 18)  # first buys, first fills, a halt, a delisting that is booked out, the fills after it
+        if not chosen:
+            one_step(account, panel, k)()
+            continue
+        before = copy_of(account, folder / "before")
+        one_step(account, panel, k)()
+        wanted = state(account)
+        point = 1
+        while True:
+            tried = copy_of(before, folder / "tried")
+            if in_a_process(one_step(tried, panel, k), kill_at=point):
+                break
+            kills += 1
+            one_step(tried, panel, k)()
+            assert state(tried) == wanted, f"killed at point {point} of session {k}"
+            point += 1
+        assert point > 10
+    assert kills > 80
+
+
+def test_a_storm_of_kills_ends_like_a_quiet_run(folder):
+    """Each step is killed at its first point, run again and killed a little later, until it gets through."""
+    panel = market()
+    quiet = open_account(folder / "quiet", panel, "pa", PARAMS)
+    step_through(quiet, panel)
+    stormy = open_account(folder / "stormy", panel, "pa", PARAMS)
+    kills = 0
+    for k in range(1, panel.n_bars + 1):
+        point = 1
+        while not in_a_process(one_step(stormy, panel, k), kill_at=point):
+            kills += 1
+            point += 1
+    assert kills > 200
+    assert state(stormy) == state(quiet)
+    placed = contents(stormy.folder / "broker.db")["orders"]
+    assert len(placed) == len({row[0] for row in placed}) == len(orders(stormy))
+
+
+def test_kills_at_random_points_while_sessions_are_missed(folder):
+    """A killed step is not always run again before the next session comes. Nothing is sent late, and nothing twice."""
+    panel, rng = market(), random.Random(5)
+    account = open_account(folder / "a", panel, "pa", PARAMS)
+    kills = 0
+    for k in range(1, panel.n_bars + 1):
+        kills += not in_a_process(one_step(account, panel, k), kill_at=rng.randrange(1, 30))
+    one_step(account, panel, panel.n_bars)()
+    assert kills > 5
+    placed = {row[0] for row in contents(account.folder / "broker.db")["orders"]}
+    ours = orders(account)
+    assert placed == {row["cid"] for row in ours if row["status"] != "unsent"}
+    with account.journal(readonly=True) as journal:
+        late = journal.rows("select o.cid from orders o join decisions d using (session) where d.kind = 'missed'")
+        assert not late
+        assert journal.check() == "ok"

@@ -1,0 +1,292 @@
+"""PaperAccount: a paper account in a folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from datafeeds import MarketPanel, open_source
+from tracker_strategies.errors import DataError, OutputError, ParameterError
+from tracker_strategies.papertrade import journal as journals
+from tracker_strategies.papertrade import simulated
+from tracker_strategies.papertrade.broker import Broker
+from tracker_strategies.papertrade.clocks import DataClock, ReplayClock, SessionClock, WallClock
+from tracker_strategies.papertrade.config import AccountConfig, Limits
+from tracker_strategies.papertrade.engine import Wish
+from tracker_strategies.papertrade.faults import Faults, FaultyBroker
+from tracker_strategies.papertrade.intake import session_names
+from tracker_strategies.papertrade.journal import Journal
+from tracker_strategies.papertrade.ledger import Ledger, opening_entries
+from tracker_strategies.papertrade.loading import load_strategy
+from tracker_strategies.papertrade.operator import flatten_account, take_over
+from tracker_strategies.papertrade.safety import HaltSwitch, Lock
+from tracker_strategies.papertrade.settling import cancel_open, settle
+from tracker_strategies.papertrade.simulated import SimulatedBroker
+from tracker_strategies.papertrade.step import Step, StepResult
+from tracker_strategies.runner import check_params
+
+
+class PaperAccount:
+    """A paper account: a folder with a journal in it.
+
+    Open one with :meth:`create`, once; then run :meth:`step` after every session, in a process as short as you like. Nothing is
+    kept in memory between two steps.
+
+    Parameters
+    ----------
+    folder : path
+    broker : Broker, optional
+        Instead of the one that the account was opened with.
+    clock : callable, optional
+        The present time, in UTC, for accounts that follow a calendar.
+    pause : callable, optional
+        Waits so many seconds, when a broker has to be asked again.
+
+    Examples
+    --------
+    >>> account = PaperAccount.create("demo", "apas", "sample", replay="2020-01-02")    # doctest: +SKIP
+    >>> account.step().sent                                                             # doctest: +SKIP
+    20
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        broker: Broker | None = None,
+        clock: Callable[[], datetime] | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.folder = Path(folder).expanduser()
+        self.halt_switch = HaltSwitch(self.folder)
+        self._broker, self._clock, self._pause = broker, clock, pause
+        with self.journal(readonly=True) as journal, journal.errors():
+            self.config = AccountConfig.from_json(journal.meta("config"))
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | os.PathLike[str],
+        strategy: str,
+        source: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        panel: MarketPanel | None = None,
+        targets: tuple[str, ...] = ("INDEX",),
+        start: str | None = None,
+        replay: str | None = None,
+        symbols: tuple[str, ...] | None = None,
+        limits: Limits | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Open an account in a new folder.
+
+        Parameters
+        ----------
+        strategy, source, params, targets
+            See :class:`~tracker_strategies.papertrade.config.AccountConfig`.
+        panel : MarketPanel, optional
+            Use this instead of opening the source.
+        start : str, optional
+            First session that may trade; by default the newest one in the source. Earlier bars are learned from.
+        replay : str, optional
+            Practise on recorded history from this date on: every step brings one more session.
+        symbols : tuple of str, optional
+            Names that may be held; by default all of the source.
+        **options
+            ``cash``, ``costs``, ``broker``, ``url``, ``clock``, ``calendar``, ``actions``, ``faults``, ``verify_every``,
+            ``gaps``, ``seed``: see AccountConfig.
+
+        Raises
+        ------
+        ParameterError, DataError, OutputError, StrategyError
+            Before anything is written.
+        """
+        place = Path(folder).expanduser()
+        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+            raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
+        check_params(load_strategy(strategy), params or {})
+        source = _absolute(source)
+        if options.get("broker") == "alpaca":
+            options = {"clock": "wall", **options, **_at_alpaca(options)}
+        if options.get("actions"):
+            options["actions"] = _absolute(options["actions"])
+        if panel is None:
+            panel = open_source(source, targets, gaps=options.get("gaps", "freeze"), seed=options.get("seed", 0))
+        config = AccountConfig(
+            name=name or secrets.token_hex(4),
+            strategy=_absolute(strategy),
+            source=source,
+            targets=targets,
+            symbols=symbols or panel.symbols,
+            params=dict(params or {}),
+            prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
+            start=_first_session(panel, start or replay),
+            **{**({"clock": "replay"} if replay else {}), **options},
+        )
+        Faults.build(config.faults)
+        if config.faults and config.broker != "simulated":
+            raise ParameterError("faults are for the simulated broker; a real one has its own")
+        meta = {"config": config.to_json(), "limits": (limits or Limits()).to_json(), "opened": journals.now()}
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise OutputError(f"cannot make {place}: {problem.strerror}; choose another folder") from None
+        with Journal.create(place / journals.FILE, meta) as journal:
+            opening_entries(journal, config)
+        return cls(place)
+
+    # -- pieces ----------
+
+    def journal(self, *, readonly: bool = False) -> Journal:
+        """The journal, to be closed after use."""
+        return Journal(self.folder / journals.FILE, readonly=readonly)
+
+    def limits(self) -> Limits:
+        """The limits as they are now."""
+        with self.journal(readonly=True) as journal, journal.errors():
+            return Limits.from_json(journal.meta("limits"))
+
+    def change_limits(self, given: Mapping[str, Any]) -> Limits:
+        """Replace some of the limits."""
+        with Lock(self.folder), self.journal() as journal:
+            limits = Limits.from_json(journal.meta("limits")).changed(given)
+            with journal.transaction("limits"):
+                journal.set_meta("limits", limits.to_json())
+                journal.note("limits", ", ".join(f"{k}={v}" for k, v in given.items()))
+        return limits
+
+    @contextmanager
+    def broker(self) -> Iterator[Broker]:
+        """The account's broker, connected."""
+        if self._broker is not None:
+            yield self._broker
+            return
+        broker = self._connect()
+        try:
+            yield broker
+        finally:
+            broker.close()
+
+    def _connect(self) -> Broker:
+        config = self.config
+        if config.broker == "alpaca":
+            from tracker_strategies.papertrade.alpaca import AlpacaBroker
+
+            return AlpacaBroker.from_environment(config.url, pause=self._pause)
+        faults = Faults.build(config.faults)
+        part = faults.part if faults.partial else None
+        broker = SimulatedBroker(self.folder / simulated.FILE, config.cash, config.costs, config.lot, part)
+        return FaultyBroker(broker, faults) if config.faults else broker
+
+    def session_clock(self, broker: Broker | None = None) -> SessionClock:
+        """What tells which sessions have happened. A broker's own clock counts more than this computer's."""
+        if self.config.clock == "replay":
+            return ReplayClock(self.config.start)
+        if self.config.clock == "data":
+            return DataClock()
+        here = self._clock or (lambda: datetime.now(UTC))
+        there = None if broker is None else broker.time()
+        if there is None:
+            return WallClock(self.config.calendar, here)
+        gap = there - here()
+        return WallClock(self.config.calendar, lambda: here() + gap)
+
+    # -- what it does ----------
+
+    def step(
+        self,
+        panel: MarketPanel | None = None,
+        *,
+        verify: bool = False,
+        max_move: float | None = None,
+        wish: Wish | None = None,
+        decide: bool = True,
+    ) -> StepResult:
+        """Do all that can be done now: see :mod:`tracker_strategies.papertrade.step`.
+
+        Parameters
+        ----------
+        panel : MarketPanel, optional
+            Use this instead of opening the source.
+        verify : bool, default False
+            Replay everything, whatever the checkpoint says, and compare with what was decided.
+        max_move : float, optional
+            Believe moves of a price up to this in this step.
+        wish : Wish, optional
+            Decide this instead of asking the strategy.
+        decide : bool, default True
+            False only takes sessions in, and sends what was decided before.
+        """
+        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+            with journal.errors():
+                limits = Limits.from_json(journal.meta("limits"))
+            if max_move is not None:
+                limits = limits.changed({"max_move": max_move})
+            clock = self.session_clock(broker)
+            options = {"panel": panel, "pause": self._pause, "verify": verify, "wish": wish, "decide": decide}
+            return Step(journal, self.config, limits, broker, clock, self.halt_switch, **options).run()  # type: ignore[arg-type]
+
+    def halt(self, why: str = "by hand", *, cancel_open_orders: bool = False) -> int:
+        """Stop all sending, at once, also in a step that runs now; return how many open orders were cancelled."""
+        self.halt_switch.set(why)
+        if not cancel_open_orders:
+            return 0
+        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+            ledger = Ledger(journal, self.config)
+            settle(ledger, broker)
+            return cancel_open(ledger, broker)
+
+    def resume(self) -> None:
+        """Go on after a halt."""
+        self.halt_switch.clear()
+
+    def adopt(self) -> list[str]:
+        """Take the broker's account over into the journal, and say what was different."""
+        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+            return take_over(Ledger(journal, self.config), broker)
+
+    def flatten(self) -> StepResult:
+        """Cancel what waits, sell everything that is held, and halt."""
+        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+            return flatten_account(Ledger(journal, self.config), broker, self.halt_switch, self._pause)
+
+
+def _at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What an account at Alpaca begins with: the cash that is there, if it can be reached and is nobody else's."""
+    from tracker_strategies.papertrade.alpaca import AlpacaBroker
+
+    if options.get("cash") is not None:
+        raise ParameterError("cash is what the account at Alpaca has; leave it out")
+    there = AlpacaBroker.from_environment(options.get("url", "")).holdings()
+    return {"cash": there.cash}
+
+
+def _absolute(name: str) -> str:
+    """A path must be found again from any folder; names of sources and strategies stay as they are."""
+    where, found, attribute = name.rpartition(":")
+    if found and where.endswith(".py"):
+        return f"{Path(where).expanduser().absolute()}:{attribute}"
+    path = Path(name).expanduser()
+    return str(path.absolute()) if path.suffix or len(path.parts) > 1 else name
+
+
+def _first_session(panel: MarketPanel, start: str | None) -> str:
+    names = session_names(panel.dates)
+    if start is None:
+        return names[-1]
+    try:
+        datetime.fromisoformat(start)
+    except ValueError:
+        raise ParameterError(f"{start!r} is no date; write YYYY-MM-DD") from None
+    later = [name for name in names if name >= start]
+    if not later:
+        raise DataError(f"the source ends on {names[-1]}, before {start}; choose an earlier date")
+    return later[0]

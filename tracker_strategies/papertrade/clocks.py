@@ -1,0 +1,148 @@
+"""Which sessions of the source have happened, and which of them may still be acted on.
+
+Only the newest session may act: an order for an older one would be sent late, at prices that the decision knew nothing of.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import numpy as np
+
+from tracker_strategies.errors import MissingExtraError, ParameterError
+from tracker_strategies.papertrade.errors import StaleDataError
+
+#: A local clock that is off by more than this from the broker's is reported; the broker's counts.
+MAX_SKEW = timedelta(minutes=5)
+
+
+class SessionClock(Protocol):
+    """Tells sessions that have happened from others."""
+
+    def visible(self, sessions: Sequence[str], known: str) -> int:
+        """How many of the source's sessions may be taken in; ``known`` is the last that was."""
+
+    def late(self, session: str) -> str:
+        """Why a session may not be acted on any more; empty when it may."""
+
+
+class DataClock:
+    """The data are the clock: the newest session in them is today's."""
+
+    def visible(self, sessions: Sequence[str], known: str) -> int:
+        """All."""
+        return len(sessions)
+
+    def late(self, session: str) -> str:
+        """Never, by this clock."""
+        return ""
+
+
+class ReplayClock(DataClock):
+    """Recorded history, one session more with every step."""
+
+    def __init__(self, start: str) -> None:
+        self._start = start
+
+    def visible(self, sessions: Sequence[str], known: str) -> int:
+        """What is known, and one more from the start on."""
+        rows = np.array(sessions)
+        return min(len(rows), int(max(np.searchsorted(rows, known, side="right"), np.searchsorted(rows, self._start))) + 1)
+
+
+class WallClock:
+    """The exchange's calendar and the time of day.
+
+    Parameters
+    ----------
+    calendar : str
+        Name of the exchange, as exchange_calendars knows it: XNYS, XLON, ...
+    time : callable
+        The present time, in UTC.
+    """
+
+    def __init__(self, calendar: str, time: Callable[[], datetime] | None = None) -> None:
+        days = trading_calendar(calendar)
+        self._name = calendar
+        self.time = time or (lambda: datetime.now(UTC))
+        self._sessions = np.datetime_as_string(days.sessions.to_numpy().astype("datetime64[D]")).tolist()
+        self._known = frozenset(self._sessions)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._opens, self._closes = _utc(days.opens), _utc(days.closes)
+
+    def _now(self) -> np.datetime64:
+        moment = np.datetime64(self.time().astimezone(UTC).replace(tzinfo=None), "ns")
+        if not self._closes[0] <= moment <= self._opens[-1]:
+            raise StaleDataError(
+                f"the calendar {self._name} reaches from {self._sessions[0]} to {self._sessions[-1]}, and it is "
+                f"{str(moment)[:16]} UTC by this computer; set its clock, or update exchange_calendars"
+            )
+        return moment
+
+    def newest(self) -> str:
+        """The last session that has closed."""
+        return str(self._sessions[int(np.searchsorted(self._closes, self._now(), side="right")) - 1])
+
+    def next_open(self) -> datetime:
+        """When the market opens next."""
+        return _moment(self._opens[int(np.searchsorted(self._opens, self._now(), side="right"))])
+
+    def next_close(self) -> datetime:
+        """When the market closes next."""
+        return _moment(self._closes[int(np.searchsorted(self._closes, self._now(), side="right"))])
+
+    def visible(self, sessions: Sequence[str], known: str) -> int:
+        """Those that have closed. A session that still trades is left for later; one from the future is an error."""
+        newest = self.newest()
+        rows = np.array([s[:10] for s in sessions])
+        closed = int(np.searchsorted(rows, newest, side="right"))
+        moment = str(self._now())[:10]
+        # Kiritimati is 14 hours ahead: a bar may be dated one day after UTC's, never two.
+        if closed < len(rows) and rows[-1] > str(np.datetime64(moment) + 1):
+            raise StaleDataError(
+                f"the source holds a session of {rows[-1]}, and by this computer it is {moment}: the clock or the source is "
+                "wrong. Nothing was taken in; set the clock (or correct the source) and step again"
+            )
+        for session in rows[:closed]:
+            if session > known[:10] and session >= self._sessions[0] and session not in self._known:
+                raise StaleDataError(
+                    f"the source has a bar on {session}, which is no session of {self._name}; remove it, or open the account "
+                    "with the calendar of its exchange: --calendar"
+                )
+        return closed
+
+    def late(self, session: str) -> str:
+        """When a newer session has closed already."""
+        newest = self.newest()
+        if session[:10] >= newest:
+            return ""
+        return f"the last bar is of {session}, but {newest} has closed at {self._name}: the data are stale"
+
+
+def trading_calendar(name: str) -> Any:
+    """A calendar of exchange_calendars."""
+    try:
+        import exchange_calendars
+    except ImportError:
+        raise MissingExtraError(
+            "the calendar of an exchange needs exchange_calendars: pip install 'backtrader-index-tracker[paper]'"
+        ) from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it uses parts of pandas that newer versions frown upon
+            return exchange_calendars.get_calendar(name)
+    except Exception:  # its errors have no common root
+        raise ParameterError(f"no calendar named {name!r}; use the code of an exchange, such as XNYS, XNAS, XLON, XETR") from None
+
+
+def _utc(series: Any) -> Any:
+    return series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy().astype("datetime64[ns]")
+
+
+def _moment(when: np.datetime64) -> datetime:
+    moment: datetime = when.astype("datetime64[us]").item()
+    return moment.replace(tzinfo=UTC)

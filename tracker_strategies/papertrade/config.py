@@ -1,0 +1,217 @@
+"""What an account is made of: the description that is fixed when it is opened, and the limits that may be changed later."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self, TypeVar
+
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.fills import FillMode
+
+T = TypeVar("T")
+
+BROKERS = ("simulated", "alpaca")
+CLOCKS = ("data", "wall", "replay")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a rebalance may not do. A breach rejects all of it.
+
+    Parameters
+    ----------
+    max_order_value : float, optional
+        Most that one order may be worth, in money.
+    max_turnover : float, default 2
+        Most that one session may buy and sell together, as a share of the account. The first investment turns over 1, a switch
+        from one set of names to another 2.
+    max_weight : float, optional
+        Most that one name may weigh after the rebalance.
+    max_orders : int, optional
+        Most orders of one session.
+    max_daily_loss : float, default 0.25
+        Loss from one session to the next after which nothing is traded.
+    max_move : float, default 0.45
+        Largest move of one price from one session to the next that is believed; beyond it a bad print or a split is suspected
+        and the session is not taken in.
+    max_missing : float, default 0.25
+        Largest share of the names that may lose their bar from one session to the next.
+    allow : tuple of str, optional
+        The only names that may be bought.
+    """
+
+    max_order_value: float | None = None
+    max_turnover: float | None = 2.0
+    max_weight: float | None = None
+    max_orders: int | None = None
+    max_daily_loss: float | None = 0.25
+    max_move: float | None = 0.45
+    max_missing: float | None = 0.25
+    allow: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Every limit is a positive number, or None for no limit."""
+        for name in (f.name for f in fields(self) if f.name != "allow"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and value > 0):
+                raise ParameterError(f"limit {name}={value!r} must be a positive number, or none")
+        if self.allow is not None:
+            if not all(isinstance(symbol, str) for symbol in self.allow):
+                raise ParameterError(f"limit allow={self.allow!r} must be names of assets")
+            object.__setattr__(self, "allow", tuple(self.allow))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """From the journal."""
+        return _build(cls, json.loads(text))
+
+    def to_json(self) -> str:
+        """For the journal."""
+        return json.dumps(asdict(self))
+
+    def changed(self, given: Mapping[str, Any]) -> Self:
+        """These limits with some of them replaced."""
+        known = [f.name for f in fields(self)]
+        for name in given:
+            if name not in known:
+                raise ParameterError(f"there is no limit {name!r}; the limits are {', '.join(known)}")
+        return dataclasses.replace(self, **given)
+
+
+@dataclass(frozen=True)
+class AccountConfig:
+    """What is fixed when an account is opened.
+
+    Parameters
+    ----------
+    name : str
+        Short and unique: every order of the account carries it.
+    strategy : str
+        Name as ``tracker list`` shows it, or ``path/to/file.py:Class``, or ``module:Class``.
+    params : mapping
+        The strategy's parameters, as JSON can hold them.
+    source : str
+        Where bars come from: the path of a wide file that grows, ``sample`` or ``synthetic``.
+    targets, symbols : tuples of str
+        What is tracked, and what may be held, for the life of the account.
+    prices : tuple of str
+        Which prices a bar has: ``close`` and perhaps ``open``, ``high``, ``low``, ``volume``.
+    start : str
+        First session on which the account may trade. Bars before it are only learned from.
+    cash : float
+    costs : CostModel
+        What the simulated broker charges, and what the rebalancer expects to pay.
+    broker : {"simulated", "alpaca"}
+    url : str
+        Address of the broker, for Alpaca.
+    clock : {"data", "wall", "replay"}
+        What tells the newest session: the data themselves; the calendar and the time of day; or one more session of recorded
+        history with every step.
+    calendar : str
+        Exchange whose sessions count, as exchange_calendars calls it.
+    actions : str
+        Path of a file of corporate actions, or empty.
+    faults : mapping
+        What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.faults.Faults`.
+    verify_every : int, default 20
+        Sessions after which a step replays everything instead of trusting its checkpoint; 1 always replays.
+    """
+
+    name: str
+    strategy: str
+    source: str
+    targets: tuple[str, ...]
+    symbols: tuple[str, ...]
+    start: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    prices: tuple[str, ...] = ("close",)
+    cash: float = 1_000_000.0
+    costs: CostModel = field(default_factory=CostModel)
+    gaps: str = "freeze"
+    seed: int = 0
+    broker: str = "simulated"
+    url: str = ""
+    clock: str = "data"
+    calendar: str = "XNYS"
+    actions: str = ""
+    faults: Mapping[str, Any] = field(default_factory=dict)
+    verify_every: int = 20
+
+    def __post_init__(self) -> None:
+        """Validate; make tuples of lists, as JSON has them."""
+        for name in ("targets", "symbols", "prices"):
+            value = getattr(self, name)
+            if not isinstance(value, (list, tuple)) or not value or not all(isinstance(x, str) for x in value):
+                raise ParameterError(f"{name}={value!r} must be a list of names")
+            object.__setattr__(self, name, tuple(value))
+        if isinstance(self.costs, Mapping):
+            object.__setattr__(self, "costs", CostModel(**self.costs))
+        for name, choices in (("broker", BROKERS), ("clock", CLOCKS)):
+            if getattr(self, name) not in choices:
+                raise ParameterError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(choices)}")
+        if not (_is_number(self.cash) and self.cash > 0.0):
+            raise ParameterError(f"cash={self.cash!r} must be a positive amount")
+        if not (isinstance(self.verify_every, int) and self.verify_every >= 1):
+            raise ParameterError(f"verify_every={self.verify_every!r} must be a number of sessions >= 1")
+        if not (self.name.isascii() and self.name.isalnum() and len(self.name) <= 32):
+            raise ParameterError(f"the account's name {self.name!r} must be at most 32 letters and digits: orders carry it")
+        for name in ("strategy", "source", "start", "gaps", "url", "calendar", "actions"):
+            if not isinstance(getattr(self, name), str):
+                raise ParameterError(f"{name}={getattr(self, name)!r} must be text")
+        self._check_fill()
+
+    def _check_fill(self) -> None:
+        if not isinstance(self.params, Mapping):
+            raise ParameterError(f"params={self.params!r} must be a mapping of names to values")
+        if self.fill is FillMode.OPEN:
+            raise ParameterError("fill='open' needs the opening price before it trades, which nobody has; use fill=next_open")
+        if self.fill is FillMode.CLOSE and self.broker != "simulated":
+            raise ParameterError(
+                f"fill='close' trades at a close that has passed, which {self.broker} cannot; use fill=next_open"
+            )
+        if self.params.get("broker", "basket") != "basket":
+            raise ParameterError("broker='ordinary' is for backtests: a paper account has its own broker; leave it out")
+
+    @property
+    def fill(self) -> FillMode:
+        """When orders fill."""
+        return FillMode.parse(self.params.get("fill", "next_open"))
+
+    @property
+    def lot(self) -> float:
+        """Smallest number of shares."""
+        lot = self.params.get("lot", 0.0)
+        return float(lot) if _is_number(lot) else 0.0
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """From the journal."""
+        return _build(cls, json.loads(text))
+
+    def to_json(self) -> str:
+        """For the journal."""
+        try:
+            return json.dumps({**asdict(self), "params": dict(self.params), "faults": dict(self.faults)})
+        except TypeError as problem:
+            raise ParameterError(
+                f"parameters of a paper account must be plain values that can be written down: {problem}"
+            ) from None
+
+
+def _build(cls: type[T], given: Any) -> T:
+    """A dataclass from JSON, with nothing missing and nothing unknown."""
+    if not isinstance(given, dict):
+        raise ParameterError(f"{cls.__name__} must be a JSON object, got {type(given).__name__}")
+    try:
+        return cls(**given)
+    except (TypeError, AttributeError) as problem:
+        raise ParameterError(f"not a description of {cls.__name__}: {problem}") from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

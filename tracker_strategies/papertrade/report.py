@@ -1,0 +1,205 @@
+"""How the paper account did, beside its own backtest on the same bars: what was lost on the way from decision to fill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import backtrader as bt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from datafeeds import IndexData, MarketPanel
+from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.runfolder import write_json
+from tracker_strategies.analysis.tearsheet import tearsheet
+from tracker_strategies.errors import DataError, MissingExtraError, OutputError
+from tracker_strategies.execution.basket_broker import BasketBroker
+from tracker_strategies.execution.commission import charge
+from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.engine import trade_again
+from tracker_strategies.papertrade.history import History
+from tracker_strategies.papertrade.loading import load_strategy
+from tracker_strategies.runner import record_of
+
+FloatArray = NDArray[np.float64]
+
+#: Sessions that a report needs: one to buy on, two to score.
+MIN_SESSIONS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class PaperReport:
+    """The account, its own backtest, and what lies between them.
+
+    Attributes
+    ----------
+    paper, backtest : RunRecord
+        On the same bars, from the account's first session on.
+    gap : dict
+        ``shortfall``: money lost between the closes at which orders were decided and the prices at which they filled, and
+        ``shortfall_bps`` of the traded value; ``fees``; ``traded``; ``missed``: value of what was ordered and not filled, and
+        ``missed_orders``; ``value_gap``: final value of the paper account over the backtest's, minus one; ``weights_gap``:
+        largest difference between a decided weight and the backtest's; ``missed_sessions``; ``divergences``.
+    """
+
+    paper: RunRecord
+    backtest: RunRecord
+    gap: dict[str, float]
+
+
+class OpeningBroker(BasketBroker):
+    """Trades from a given bar on; before it the strategy only learns."""
+
+    opening = 0
+    row = -1
+
+    def submit_basket(self, owner: Any, deltas: FloatArray, *, at_close: bool) -> None:
+        """Orders, if the account is open."""
+        if self.row >= self.opening:
+            super().submit_basket(owner, deltas, at_close=at_close)
+
+    def next(self) -> None:
+        """The broker's turn on a bar."""
+        self.row += 1
+        if self.row == self.opening:
+            for strategy in self.cerebro.runningstrats:
+                trade_again(strategy.tracker)
+        super().next()
+
+
+def report_of(account: PaperAccount) -> PaperReport:
+    """Build the report. Takes about as long as a backtest."""
+    config = account.config
+    with account.journal(readonly=True) as journal, journal.errors():
+        history = History.load(journal, config)
+        balances = journal.rows("select * from balances order by session")
+        decisions = journal.rows("select * from decisions order by session")
+        orders = journal.rows("select * from orders order by session, seq")
+        fills = journal.rows(
+            "select f.*, o.symbol, o.price as decided from fills f join orders o using (cid) "
+            "where f.session is not null order by f.id"
+        )
+        divergences = journal.one("select count(*) from events where kind = 'divergence'")
+    if len(balances) < MIN_SESSIONS:
+        raise DataError(f"{len(balances)} sessions so far; a report needs {MIN_SESSIONS}: step on")
+    first = history.bars.sessions.index(balances[0]["session"])
+    panel = history.panel_until_tomorrow().rows(0, len(history.bars.sessions))
+    paper = _paper_record(account, history, first, balances, decisions, fills)
+    backtest = own_backtest(account, panel, first)
+    size, price = (np.array([f[k] for f in fills]) for k in ("size", "price"))
+    decided = np.array([f["decided"] for f in fills])
+    traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
+    lost = float((size * (price - decided)).sum()) if len(fills) else 0.0
+    ended = [o for o in orders if o["status"] not in ("intent", "open", "partial")]
+    missed = [
+        (abs(o["wanted"] - o["filled"]) * o["price"], o)
+        for o in ended
+        if abs(o["wanted"] - o["filled"]) > 1e-9 * abs(o["wanted"])
+    ]
+    assert backtest.decisions is not None
+    both = [
+        np.abs(
+            np.frombuffer(d["weights"], dtype="<f8") - backtest.decisions[history.bars.sessions.index(d["session"]) - first]
+        ).max()
+        for d in decisions
+        if d["weights"] is not None
+    ]
+    gap = {
+        "shortfall": lost,
+        "shortfall_bps": 1e4 * lost / traded if traded else 0.0,
+        "fees": float(sum(f["fee"] for f in fills)),
+        "traded": traded,
+        "missed": float(sum(value for value, _ in missed)),
+        "missed_orders": float(len(missed)),
+        "missed_sessions": float(sum(d["kind"] == "missed" for d in decisions)),
+        "value_gap": float(paper.value[-1] / backtest.value[-1] - 1.0),
+        "weights_gap": float(max(both, default=0.0)),
+        "divergences": float(divergences),
+    }
+    return PaperReport(paper, backtest, gap)
+
+
+def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> RunRecord:
+    """The strategy in cerebro on the account's bars, trading from the account's first session on."""
+    config = account.config
+    cerebro = bt.Cerebro(stdstats=False)
+    IndexData(panel).add_to(cerebro, lazy=True)
+    broker = OpeningBroker()
+    broker.opening = first
+    cerebro.setbroker(broker)
+    broker.setcash(config.cash)
+    charge(broker, config.costs)
+    cerebro.addstrategy(load_strategy(config.strategy), **dict(config.params))
+    cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
+    (run,) = cerebro.run()
+    record = record_of(run, costs=config.costs, periods_per_year=panel.periods_per_year)
+    assert record.decisions is not None
+    return replace(
+        record,
+        strategy=f"{record.strategy}, backtest",
+        **{k: getattr(record, k)[first:] for k in ("dates", "value", "index", "weights", "turnover", "cost", "decisions")},
+    )
+
+
+def _paper_record(account: PaperAccount, history: History, first: int, balances: Any, decisions: Any, fills: Any) -> RunRecord:
+    config, bars = account.config, history.bars.rows(first)
+    value = np.array([b["value"] for b in balances])
+    sizes = np.array([np.frombuffer(b["sizes"], dtype="<f8") for b in balances])
+    close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
+    weights = np.where(sizes != 0.0, sizes * close, 0.0) / value[:, None]
+    row = {s: t for t, s in enumerate(bars.sessions)}
+    traded, fees = np.zeros(len(value)), np.zeros(len(value))
+    for fill in fills:
+        traded[row[fill["session"]]] += abs(fill["size"]) * fill["price"]
+        fees[row[fill["session"]]] += fill["fee"]
+    before = np.append(value[:1], value[:-1])
+    orders = pd.DataFrame(
+        {
+            "date": pd.DatetimeIndex([f["session"] for f in fills]),
+            "symbol": [f["symbol"] for f in fills],
+            "size": np.array([f["size"] for f in fills], dtype=float),
+            "price": np.array([f["price"] for f in fills], dtype=float),
+            "value": np.array([abs(f["size"]) * f["price"] for f in fills], dtype=float),
+            "commission": np.array([f["fee"] for f in fills], dtype=float),
+        }
+    )
+    levels = pd.DataFrame(history.bars.levels).ffill().to_numpy()[first:]
+    strategy = config.strategy.rpartition(":")[2]
+    return RunRecord(
+        strategy=f"{strategy}, paper account",
+        dates=np.array(bars.sessions, dtype="datetime64[ns]"),
+        value=value,
+        index=levels,
+        targets=config.targets,
+        symbols=config.symbols,
+        weights=weights,
+        turnover=traded / before,
+        cost=fees,
+        orders=orders,
+        params={**config.params, "broker": config.broker, "source": config.source},
+    )
+
+
+def write_report(report: PaperReport, folder: Path) -> tuple[list[Path], str]:
+    """Write ``report.json`` and, with QuantStats, ``tearsheet.html``; return what was written, and why one is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(
+            folder / "report.json",
+            {"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap},
+        )
+    except OSError as problem:
+        raise OutputError(f"cannot write to {folder}: {problem.strerror or problem}; choose another folder with --out") from None
+    written = [folder / "report.json"]
+    try:
+        written.append(
+            tearsheet(report.paper, folder / "tearsheet.html", title=report.paper.strategy, baselines=(report.backtest,))
+        )
+    except (MissingExtraError, DataError) as problem:
+        return written, f"no tear sheet: {problem}"
+    return written, ""

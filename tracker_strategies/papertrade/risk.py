@@ -1,0 +1,81 @@
+"""Limits: looked at before anything is written down or sent. A breach rejects the whole rebalance, never half of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.papertrade.config import Limits
+
+FloatArray = NDArray[np.float64]
+
+#: Rounding of weights and sizes.
+_SLACK = 1e-9
+
+
+def breaches(
+    limits: Limits,
+    symbols: Sequence[str],
+    sizes: FloatArray,
+    deltas: FloatArray,
+    prices: FloatArray,
+    cash: float,
+    *,
+    before: float | None = None,
+    fresh: bool = True,
+) -> list[str]:
+    """What a rebalance breaks, in words; empty when it keeps to all limits.
+
+    Parameters
+    ----------
+    symbols : sequence of N str
+    sizes, deltas, prices : (N,) float
+        Shares held, shares to buy and sell, last closes (NaN for names that are neither held nor traded).
+    cash : float
+    before : float, optional
+        The account's value one session ago.
+    fresh : bool
+        Whether the index has a level on this session.
+    """
+    found = []
+    prices = np.where((sizes != 0.0) | (deltas != 0.0), prices, 0.0)
+    value = cash + float(sizes @ prices)
+    after = sizes + deltas
+    worth = np.abs(deltas) * prices
+
+    def named(wrong: NDArray[np.bool_]) -> str:
+        return ", ".join(symbols[i] for i in np.flatnonzero(wrong)[:5]) + (", ..." if wrong.sum() > 5 else "")
+
+    if not (np.isfinite(prices).all() and np.isfinite(deltas).all() and np.isfinite(value) and value > 0.0):
+        return [f"prices, sizes or cash are not finite, or the account is worth {value:g}"]
+    if not fresh:
+        found.append("the index has no level on this session: stale data")
+    short = after < -_SLACK * np.maximum(1.0, sizes)
+    if short.any():
+        found.append(f"long only: {named(short)} would be sold short")
+    spent = float(deltas @ prices)
+    if spent > cash + _SLACK * value:
+        found.append(f"long only: buys exceed sells and cash by {spent - cash:,.2f}")
+    if limits.max_order_value is not None and (worth > limits.max_order_value).any():
+        big = worth > limits.max_order_value
+        found.append(f"max_order_value={limits.max_order_value:g}: {named(big)} (up to {worth.max():,.0f})")
+    turnover = float(worth.sum()) / value
+    if limits.max_turnover is not None and turnover > limits.max_turnover * (1.0 + _SLACK):
+        found.append(f"max_turnover={limits.max_turnover:g}: this rebalance turns over {turnover:.3g} of the account")
+    weights = after * prices / value
+    if limits.max_weight is not None and (weights > limits.max_weight + _SLACK).any():
+        found.append(
+            f"max_weight={limits.max_weight:g}: {named(weights > limits.max_weight + _SLACK)} (up to {weights.max():.3g})"
+        )
+    count = int(np.count_nonzero(deltas))
+    if limits.max_orders is not None and count > limits.max_orders:
+        found.append(f"max_orders={limits.max_orders}: {count} orders")
+    if limits.allow is not None:
+        strange = (deltas > 0.0) & ~np.isin(np.array(symbols), limits.allow)
+        if strange.any():
+            found.append(f"allow: {named(strange)} may not be bought")
+    if limits.max_daily_loss is not None and before is not None and value < before * (1.0 - limits.max_daily_loss):
+        found.append(f"max_daily_loss={limits.max_daily_loss:g}: the account lost {1.0 - value / before:.1%} in one session")
+    return found

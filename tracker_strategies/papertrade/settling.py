@@ -1,0 +1,92 @@
+"""What happened at the broker since the last look: fills, orders to be cancelled, and whether both accounts agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracker_strategies.papertrade.broker import Broker, Report, Status
+from tracker_strategies.papertrade.errors import ReconcileError
+from tracker_strategies.papertrade.ledger import OPEN, Ledger
+from tracker_strategies.papertrade.transitions import passed
+
+#: Cash may differ from a real broker's by this share of the account without a question: fees to the cent, interest.
+CASH_TOLERANCE = 1e-4
+#: Looks at an account that moves while it is looked at.
+_LOOKS = 3
+
+
+def settle(ledger: Ledger, broker: Broker) -> None:
+    """Book what the broker says about orders that are still open here.
+
+    An order that we think is there and the broker has never heard of becomes an intent again.
+    """
+    waiting = ledger.orders(f"status in {OPEN}")
+    if not waiting:
+        return
+    known = broker.reports([row["cid"] for row in waiting])
+    news, lost = [], []
+    for row in waiting:
+        report = known.get(row["cid"])
+        if report is None:
+            lost += [row["cid"]] if row["status"] != Status.INTENT else []
+        elif report.status != row["status"] or report.filled != row["filled"] or report.fee != row["fee"]:
+            news.append(report)
+    ledger.book(news)
+    if lost:
+        with ledger.journal.transaction("lost orders") as db:
+            db.executemany("update orders set status = 'intent' where cid = ?", [(cid,) for cid in lost])
+            ledger.journal.note("lost", f"the broker does not know {len(lost)} orders that it had confirmed, the first {lost[0]}")
+
+
+def cancel_open(ledger: Ledger, broker: Broker, rows: Sequence[str] | None = None) -> int:
+    """Cancel our orders that wait at the broker (all, or those of some sessions), then book how they ended."""
+    waiting = [row for row in ledger.orders("status in ('open', 'partial')") if rows is None or row["session"] in rows]
+    if not waiting:
+        return 0
+    known = broker.reports([row["cid"] for row in waiting])
+    for report in known.values():
+        if not report.status.ended:
+            passed(f"before cancelling {report.cid}")
+            broker.cancel(report)
+            passed(f"after cancelling {report.cid}")
+    settle(ledger, broker)
+    return len(waiting)
+
+
+def drop_intents(ledger: Ledger, why: str, where: str = "1", values: Sequence[object] = ()) -> int:
+    """Give up orders that were never sent. Call it after :func:`settle`, which knows the ones that were."""
+    cids = [row["cid"] for row in ledger.orders(f"status = 'intent' and {where}", values)]
+    if cids:
+        ledger.end(cids, Status.UNSENT, why)
+    return len(cids)
+
+
+def reconcile(ledger: Ledger, broker: Broker) -> None:
+    """Raise :class:`ReconcileError` with the differences unless journal and broker have the same account.
+
+    A small difference of cash at a real broker (fees, interest, rounding) is booked, not argued about.
+    """
+    tolerance = 1e-6 + 1e-10 * ledger.value() if broker.simulated else max(0.01, CASH_TOLERANCE * ledger.value())
+    differences: list[str] = []
+    for _ in range(_LOOKS):
+        there = broker.holdings()
+        strange = _strange_orders(ledger, broker.open_orders())
+        differences = [*ledger.differences(there, tolerance), *strange]
+        if not differences:
+            gap = there.cash - ledger.cash()
+            if not broker.simulated and abs(gap) >= 0.005:
+                ledger.adopt(there, "fees, interest and rounding at the broker")
+            return
+        if not ledger.orders("status in ('open', 'partial')"):
+            break
+        settle(ledger, broker)  # something may have been filled between two questions
+    raise ReconcileError(
+        f"the broker's account is not what the journal says: {'; '.join(differences[:5])}"
+        + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
+        + ". Nothing was decided. Take the broker's account over with: tracker paper adopt; or sell all of it: tracker paper flatten"
+    )
+
+
+def _strange_orders(ledger: Ledger, there: Sequence[Report]) -> list[str]:
+    known = {row["cid"] for row in ledger.orders(f"status in {OPEN}")}
+    return [f"an open order that is not ours: {r.size:+g} {r.ticker} ({r.cid})" for r in there if r.cid not in known]

@@ -1,0 +1,209 @@
+"""One step: settle, reconcile, bring in new sessions, let the strategy decide about the newest, write it down, send it.
+
+A step may die at any moment. Whatever it had written down is then the truth, and the next step goes on from there: bars that
+are in are not read again, a decision that was made is not made again, an order that the broker has is not sent again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from datafeeds import MarketPanel
+from tracker_strategies.papertrade.actions import Action, read_actions
+from tracker_strategies.papertrade.broker import Broker, Quotes
+from tracker_strategies.papertrade.clocks import SessionClock
+from tracker_strategies.papertrade.config import AccountConfig, Limits
+from tracker_strategies.papertrade.decision import Decider
+from tracker_strategies.papertrade.engine import Wish
+from tracker_strategies.papertrade.errors import RiskError, StaleDataError
+from tracker_strategies.papertrade.history import Bars, History
+from tracker_strategies.papertrade.intake import OVERLAP, Intake, read_source
+from tracker_strategies.papertrade.journal import Journal
+from tracker_strategies.papertrade.ledger import Ledger
+from tracker_strategies.papertrade.safety import HaltSwitch
+from tracker_strategies.papertrade.sender import Sender
+from tracker_strategies.papertrade.settling import cancel_open, drop_intents, reconcile, settle
+from tracker_strategies.papertrade.transitions import passed
+
+
+@dataclass
+class StepResult:
+    """What a step did.
+
+    Attributes
+    ----------
+    session : str
+        The newest session of the account; empty before the first.
+    taken : list of str
+        Sessions that were brought in.
+    decision : str
+        What was decided by this step: act, idle, refused; empty when there was nothing to decide.
+    sent, refused : int
+        Orders that the broker took, and that it refused.
+    way : str
+        How the strategy's state was found: "checkpoint" or "replay".
+    messages : list of str
+        For people.
+    """
+
+    session: str = ""
+    taken: list[str] = field(default_factory=list)
+    decision: str = ""
+    sent: int = 0
+    refused: int = 0
+    way: str = ""
+    messages: list[str] = field(default_factory=list)
+
+
+class Step:
+    """Everything that one step needs; see :meth:`run`.
+
+    With ``decide=False`` it takes sessions in and sends what was decided before; with a ``wish`` it does not ask the strategy but
+    decides that.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        config: AccountConfig,
+        limits: Limits,
+        broker: Broker,
+        clock: SessionClock,
+        halt: HaltSwitch,
+        *,
+        panel: MarketPanel | None = None,
+        pause: Callable[[float], None] = time.sleep,
+        verify: bool = False,
+        wish: Wish | None = None,
+        decide: bool = True,
+    ) -> None:
+        self.journal, self.config, self.limits, self.broker, self.clock, self.halt = journal, config, limits, broker, clock, halt
+        self.ledger = Ledger(journal, config)
+        self._panel, self._pause, self._verify, self._wish, self._decides = panel, pause, verify, wish, decide
+        self.result = StepResult()
+
+    def run(self) -> StepResult:
+        """Do all that can be done now."""
+        listed = read_actions(self.config.actions)
+        source, notes = read_source(self.config, self.ledger.tickers(), listed, self._panel)
+        self.result.messages += notes
+        source = source.rows(0, self.clock.visible(source.sessions, self.ledger.last_session()))
+        self._finish_sessions()
+        settle(self.ledger, self.broker)
+        if self._wish is None:  # a wish is about the sessions that are known
+            self._take_sessions(source, listed)
+        if not self.result.taken:  # otherwise they agreed after the last session that was taken
+            reconcile(self.ledger, self.broker)
+        self.result.session = newest = self.ledger.last_session("balances")
+        if not newest:
+            self.result.messages.append(f"no session yet: the account begins on {self.config.start}")
+            return self.result
+        late = self.clock.late(newest)
+        if late and self._decides:
+            raise StaleDataError(f"{late}. Nothing is decided or sent; step again when the source has it")
+        if not self.journal.one("select 1 from decisions where session = ? and kind != 'refused'", (newest,)):
+            if not self._decides:
+                return self.result
+            self._decide(newest)
+        elif self._verify:
+            self.result.messages += Decider(self).verify(newest)
+        if not late:
+            self._send(newest)
+        return self.result
+
+    # -- sessions ----------
+
+    def _take_sessions(self, source: Bars, listed: list[Action]) -> None:
+        warm_up = self._intake(listed).warm_up(source)
+        if warm_up is not None:
+            self.ledger.take_bars(warm_up.bars, warm_up.actions)
+        for session in self._intake(listed).sessions(source):
+            self._leave_the_past()
+            self.ledger.take_bars(session.bars, session.actions, session.notes, pays=self.broker.simulated)
+            self.result.messages += [*session.notes, *map(str, session.actions)]
+            self._finish_sessions()
+            self.result.taken.append(session.name)
+
+    def _intake(self, listed: list[Action]) -> Intake:
+        tail = History.load(self.journal, self.config, after=self.ledger.last_session(back=OVERLAP)).bars
+        return Intake(self.config, self.limits, tail, self.ledger.lasts(), self.ledger.tickers(), listed)
+
+    def _leave_the_past(self) -> None:
+        """A new session is here: orders for the one before are over, and nothing is sent late."""
+        newest = self.ledger.last_session("balances")
+        drop_intents(self.ledger, f"not sent before the next session came; nothing is sent late for {newest}")
+        if not self.broker.simulated:
+            cancel_open(self.ledger, self.broker)
+
+    def _finish_sessions(self) -> None:
+        """Settle every session whose bar is in and whose balance is not."""
+        open_ones = self.journal.rows(
+            "select session from bars where session >= ? and session > (select coalesce(max(session), '') from balances) "
+            "order by session",
+            (self.config.start,),
+        )
+        for (session,) in open_ones:
+            self._advance(session)
+            settle(self.ledger, self.broker)
+            reconcile(self.ledger, self.broker)
+            self.ledger.close_session(session)
+            self._miss(session)
+
+    def _advance(self, session: str) -> None:
+        """Tell a simulated broker what happened on a session."""
+        if not self.broker.simulated:
+            return
+        before = self.ledger.last_session(before=session)
+        history = History.load(self.journal, self.config, after=self.ledger.last_session(before=before))
+        row = history.bars.sessions.index(session)
+        opens = history.bars.prices[row, self.config.prices.index("open") if "open" in self.config.prices else 0]
+        closes = history.bars.close[row - 1] if row else np.full(len(opens), np.nan)
+        new = self.ledger.tickers()
+        renames = {a.symbol: a.text for a in history.actions if a.kind == "rename" and a.session < session}
+        today = [a for a in history.actions if a.session == session]
+        changed = {a.symbol for a in today if a.kind == "rename"}
+        old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(self.config.symbols, new, strict=True))
+        called = dict(zip(self.config.symbols, old, strict=True))
+        passed(f"before the market of {session}")
+        self.broker.advance(Quotes(session, new, opens, old, closes), [replace(a, symbol=called[a.symbol]) for a in today])
+        passed(f"after the market of {session}")
+
+    def _miss(self, session: str) -> None:
+        """Sessions before this one that nobody decided about stay undecided."""
+        late = self.journal.rows(
+            "select session from balances where session < ? and session not in (select session from decisions)", (session,)
+        )
+        for (missed,) in late:
+            self.ledger.decide(missed, "missed", "no step decided about it while it was the newest session; nothing is sent late")
+            self.result.messages.append(f"{missed} was missed: nothing is sent late")
+
+    # -- the newest session ----------
+
+    def _decide(self, newest: str) -> None:
+        reason = self.halt.reason()
+        if reason is not None:
+            self.result.messages.append(f"halted ({reason}): nothing is decided; go on with: tracker paper resume")
+            return
+        decider = Decider(self)
+        refused = decider.decide(newest, verify=self._verify, wish=self._wish)
+        self.result.decision, self.result.way = decider.kind, decider.way
+        self.result.messages += decider.messages
+        if refused:
+            raise RiskError(
+                f"the rebalance of {newest} was rejected as a whole: {'; '.join(refused)}. No order was written down or sent. "
+                "Look at it, then change the limit (tracker paper limits) and step again, or wait for the next session"
+            )
+
+    def _send(self, newest: str) -> None:
+        if not self.journal.one("select 1 from orders where status = 'intent' and session = ?", (newest,)):
+            return
+        sent = Sender(self.ledger, self.broker, self.halt, self._pause).send(newest)
+        self.result.sent, self.result.refused = sent.count, sent.refused
+        if sent.refused:
+            self.result.messages.append(f"{sent.refused} orders were refused by the broker: see tracker paper status")
+        if sent.waits:
+            self.result.messages.append(sent.waits)

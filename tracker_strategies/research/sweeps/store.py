@@ -1,0 +1,283 @@
+"""Rows on disk: small Parquet files that appear whole or not at all, packed into larger ones as they grow many.
+
+    DIR/sweep.json             what was asked for
+    DIR/rows/part-*.parquet    rows as they came in, a second or 256 of them at a time
+    DIR/rows/pack-*.parquet    64 parts in one file
+
+A row is found by its key. Should a crash leave a row in a part and in a pack, readers see it once.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracker_strategies.analysis.metrics import METRIC_KEYS
+from tracker_strategies.errors import OutputError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there two drivers in one folder are the user's own care
+    fcntl = None  # type: ignore[assignment]
+
+_PATH = pa.list_(pa.float32())
+_INTEGERS = ("seed", "start", "score_from", "stop", "fold", "rung")
+_TEXTS = (
+    "key",
+    "strategy",
+    "params",
+    "data",
+    "targets",
+    "sha",
+    "fill",
+    "costs",
+    "engine",
+    "part",
+    "code",
+    "status",
+    "error",
+    "first_day",
+    "last_day",
+    "worker",
+)
+SCHEMA = pa.schema(
+    [(name, pa.string()) for name in _TEXTS]
+    + [(name, pa.int64()) for name in (*_INTEGERS, "n_bars")]
+    + [(name, pa.float64()) for name in ("cash", *(k for k in METRIC_KEYS if k != "n_bars"), "seconds", "finished")]
+    + [("active", _PATH), ("excess", _PATH)]
+)
+#: Columns that differ from run to run of the same cell.
+VOLATILE = ("seconds", "finished", "worker")
+#: Everything but the paths.
+PLAIN = tuple(name for name in SCHEMA.names if name not in ("active", "excess"))
+ROWS_PER_PART, SECONDS_PER_PART, PARTS_PER_PACK, ROWS_PER_GROUP = 256, 1.0, 64, 1024
+
+
+class Store:
+    """The rows of one sweep, open for writing. Only one process at a time can have it.
+
+    Parameters
+    ----------
+    folder : path
+        Made if absent. Anything in it but a sweep is refused.
+    told : mapping
+        What was asked for, for ``sweep.json``.
+    extend : bool, default False
+        Add to a sweep that was asked for in other words; its rows stay and count as trials.
+
+    Raises
+    ------
+    OutputError
+        The folder holds something else, another sweep, or cannot be written; or another process has it.
+    """
+
+    def __init__(self, folder: str | Path, told: Mapping[str, Any], *, extend: bool = False) -> None:
+        self.folder = Path(folder).expanduser()
+        self._buffer: list[Mapping[str, Any]] = []
+        self._since = time.monotonic()
+        self._check(told, extend)
+        with self._named_errors("the sweep's description"):
+            (self.folder / "rows").mkdir(parents=True, exist_ok=True)
+            self._lock = self._take()
+            for left in (self.folder / "rows").glob(".*.tmp"):
+                left.unlink()
+            write_text(self.folder / "sweep.json", json.dumps(told, indent=2) + "\n")
+
+    def _check(self, told: Mapping[str, Any], extend: bool) -> None:
+        folder = self.folder
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"cannot write to {folder}: it is a file; choose a folder")
+        if not folder.is_dir() or not any(folder.iterdir()):
+            return
+        if not (folder / "sweep.json").exists():
+            if {p.name for p in folder.iterdir()} <= {"rows", "lock"}:
+                return
+            raise OutputError(f"{folder} holds other things than a sweep; choose an empty or new folder with --out")
+        before = read_description(folder)
+        if not any((folder / "rows").glob("p*-*.parquet")):
+            return
+        if before.get("asked") != json.loads(json.dumps(told["asked"])) and not extend:
+            raise OutputError(f"{folder} holds another sweep; choose another folder with --out, or add to it with --extend")
+
+    def _take(self) -> IO[str]:
+        lock = (self.folder / "lock").open("w")
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                lock.close()
+                raise OutputError(f"another sweep is writing to {self.folder}; wait for it or choose another --out") from None
+        return lock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        """Keep what came in, whatever happened; close."""
+        try:
+            self.flush()
+            if kind is None:
+                self.pack(least=2)
+        except OutputError:
+            if kind is None:
+                raise
+        finally:
+            self._lock.close()
+
+    def done(self, *, retry: bool = False) -> set[str]:
+        """Keys that need not be run again; with ``retry``, those of failed cells do."""
+        seen: set[str] = set()
+        for batch in read_batches(self.folder, ("key", "status")):
+            keys, status = batch["key"].to_pylist(), batch["status"].to_pylist()
+            seen.update(k for k, s in zip(keys, status, strict=True) if s == "ok" or not retry)
+        return seen
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Take in a row; it is on disk a second or 256 rows later, or when the store is closed."""
+        if not self._buffer:
+            self._since = time.monotonic()
+        self._buffer.append(row)
+        if len(self._buffer) >= ROWS_PER_PART or time.monotonic() - self._since >= SECONDS_PER_PART:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what came in, and pack the parts if they have grown many."""
+        if not self._buffer:
+            return
+        rows, self._buffer = self._buffer, []
+        table = pa.table({f.name: pa.array([row[f.name] for row in rows], f.type) for f in SCHEMA}, SCHEMA)
+        content = io.BytesIO()
+        pq.write_table(table, content, compression="zstd")
+        with self._named_errors(f"{len(rows)} rows"):
+            _place(self.folder / "rows" / _name("part"), lambda file: file.write(content.getbuffer()))
+        self.pack(least=PARTS_PER_PACK)
+
+    def pack(self, least: int) -> None:
+        """Put all parts into one file if there are at least so many."""
+        parts = sorted((self.folder / "rows").glob("part-*.parquet"))
+        if len(parts) < least:
+            return
+
+        def write(file: IO[bytes]) -> None:
+            with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
+                waiting: list[pa.Table] = []
+                for part in parts:
+                    waiting.append(pq.read_table(part))
+                    if sum(map(len, waiting)) >= ROWS_PER_GROUP:
+                        writer.write_table(pa.concat_tables(waiting).combine_chunks())
+                        waiting = []
+                if waiting:
+                    writer.write_table(pa.concat_tables(waiting).combine_chunks())
+
+        with self._named_errors("a pack of rows"):
+            _place(self.folder / "rows" / _name("pack"), write)
+            for part in parts:
+                part.unlink()
+
+    def _named_errors(self, what: str) -> _NamedErrors:
+        return _NamedErrors(self.folder, what)
+
+
+class _NamedErrors:
+    """Turns a full disk or a missing permission into one line that says what was kept."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        self._folder, self._what = folder, what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: Any, problem: BaseException | None, __: Any) -> None:
+        if isinstance(problem, OSError) and not isinstance(problem, OutputError):
+            raise OutputError(
+                f"cannot write {self._what} to {self._folder}: {problem.strerror or problem}; the rows written before are kept. "
+                "Make room and run the same command to go on"
+            ) from None
+
+
+def _name(kind: str) -> str:
+    """Sorts by time; unique whatever the clock does."""
+    return f"{kind}-{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.parquet"
+
+
+def _place(target: Path, write: Callable[[IO[bytes]], Any]) -> None:
+    """Write beside the place, then put there: a reader sees the whole file or none."""
+    stage = target.with_name(f".{target.name}.tmp")
+    try:
+        with stage.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(stage, target)
+    finally:
+        stage.unlink(missing_ok=True)
+
+
+def write_text(target: Path, text: str) -> None:
+    """A text file, whole or not at all."""
+    _place(target, lambda file: file.write(text.encode()))
+
+
+def read_description(folder: str | Path) -> dict[str, Any]:
+    """``sweep.json`` of a sweep."""
+    path = Path(folder).expanduser() / "sweep.json"
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise OutputError(f"{Path(folder)} holds no sweep (no sweep.json); name the folder given to --out") from None
+    except (OSError, ValueError) as problem:
+        raise OutputError(f"{path} cannot be read: {problem}") from None
+
+
+def in_use(folder: str | Path) -> bool:
+    """Whether a process is writing to it now."""
+    try:
+        with (Path(folder).expanduser() / "lock").open("r") as lock:
+            if fcntl is None:
+                return False
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+    except OSError:
+        pass
+    return False
+
+
+def read_batches(folder: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """All rows as record batches of a file each, rows in parts and packs alike: a key may come twice after a crash."""
+    rows = Path(folder).expanduser() / "rows"
+    seen: set[Path] = set()
+    while True:
+        new = [path for path in sorted(rows.glob("p*-*.parquet")) if path not in seen]
+        if not new:
+            return
+        for path in new:  # what a driver packs meanwhile turns up in the next round
+            seen.add(path)
+            try:
+                with pq.ParquetFile(path) as file:
+                    yield from file.iter_batches(batch_size=ROWS_PER_GROUP, columns=list(columns))
+            except FileNotFoundError:
+                continue
+            except (OSError, pa.ArrowInvalid) as problem:
+                raise OutputError(f"{path} cannot be read ({problem}); move it away, its cells will be run again") from None
+
+
+def read_rows(folder: str | Path, columns: Sequence[str] = PLAIN) -> pa.Table:
+    """All rows, each key once (a finished one rather than a failed one), sorted by key: the order of work leaves no trace."""
+    wanted = tuple(dict.fromkeys((*columns, "key", "status")))
+    schema = pa.schema([SCHEMA.field(name) for name in wanted])
+    table = pa.Table.from_batches([b.select(wanted) for b in read_batches(folder, wanted)], schema)
+    table = table.sort_by([("key", "ascending"), ("status", "descending")])
+    keys = table["key"].to_pylist()
+    first = [i for i, key in enumerate(keys) if i == 0 or key != keys[i - 1]]
+    return (table if len(first) == len(keys) else table.take(first)).select(list(columns))

@@ -1,0 +1,43 @@
+"""Values of parameters: from text, and in one form for equal ones."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tracker_strategies.errors import ParameterError
+
+
+def parse_value(text: str) -> Any:
+    """Numbers, None, booleans and other Python literals as themselves; anything else stays text."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        return text.strip()
+
+
+def canonical(value: Any) -> Any:
+    """A JSON value in which 1, 1.0 and a numpy 1 are the same, and a tuple is a list."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(k): canonical(v) for k, v in sorted(value.items())}
+    if isinstance(value, (list, tuple)):
+        return [canonical(v) for v in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return value
+    raise ParameterError(f"{value!r} cannot be a value in a sweep: use numbers, text, true, false, lists and tables")
+
+
+def as_json(params: Mapping[str, Any]) -> str:
+    """Parameters as one line of JSON, sorted by name."""
+    return json.dumps(canonical(params), sort_keys=True)
+
+
+def in_words(params: Mapping[str, Any]) -> str:
+    """``eps=0.0003, lam=0.01``: parameters for people."""
+    return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in params.items())
