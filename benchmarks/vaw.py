@@ -25,7 +25,7 @@ from tracker_strategies.algorithms.ridge import DiscountedRidge
 GAMMA, LAM = 0.999, 1e-2
 DISCOUNTS = 12
 ROUNDS = {453: 512, 2000: 64}
-REPEATS = {453: 9, 2000: 4}
+REPEATS = {453: 15, 2000: 5}
 DUAL_ROUNDS = 250
 DRIFT = {"d": 200, "rounds": 100_000}
 
@@ -127,7 +127,7 @@ def measure_discounts(d: int) -> dict[str, Any]:
     X, Y = market(d, ROUNDS[d])
     joint_rounds(d, X[:2], Y[:2], 0)
     contenders: Contenders = {"joint": lambda: joint_rounds(d, X, Y, 0), "single": lambda: single_rounds(d, X, Y)}
-    timings, _ = side_by_side(contenders, 3 if d < 1000 else 2)
+    timings, _ = side_by_side(contenders, 4)
     return {name: 1e6 * t.least / len(Y) for name, t in timings.items()}
 
 

@@ -123,6 +123,40 @@ app.command(
 
 
 @app.command()
+def fetch(
+    index: Annotated[
+        list[str], typer.Option("--index", metavar="TICKER", help="Yahoo's ticker of the index; repeat for several.")
+    ],
+    tickers: Annotated[str, typer.Option("--tickers", metavar="FILE|LIST", help="File with one ticker a line, or AAPL,MSFT,...")],
+    start: Annotated[str, typer.Option("--start", metavar="DATE", help="First day, such as 2015-01-01.")],
+    end: Annotated[str | None, typer.Option("--end", metavar="DATE", help="Last day; today by default.")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="Write the closes as a wide CSV or Parquet file.")
+    ] = None,
+    cache: Annotated[str | None, typer.Option("--cache", metavar="DIR", help="Where prices are kept between fetches.")] = None,
+    mode: Annotated[str, typer.Option(metavar="online|prefer-cache|offline", help="Whom to ask.")] = "online",
+    adjust: Adjust = "split",
+    policy: Annotated[
+        str, typer.Option(metavar="strict|drop", help="A ticker without prices: stop, or go on without it.")
+    ] = "strict",
+    keep_delisted: Annotated[
+        bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo forgot.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 10.0,
+    retries: Annotated[int, typer.Option(help="How often to ask again after a rate limit or a fault.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Prices from Yahoo, kept in a cache, with a report of what became of each ticker.
+
+    Example: tracker fetch --index ^GSPC --tickers AAPL,MSFT,JNJ --start 2015-01-01 --out prices.parquet
+    """
+    from tracker_strategies.fetch_command import run_fetch
+
+    options = {key: value for key, value in locals().items() if key not in ("index", "tickers", "start", "end", "run_fetch")}
+    raise typer.Exit(run_fetch(index, tickers, start, end, **options))
+
+
+@app.command()
 def demo(out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo") -> None:
     """The passive-aggressive tracker and its baselines on the bundled sample: 5 bp costs, fills at the next open."""
     from tracker_strategies.commands import run_demo

@@ -291,7 +291,7 @@ def test_a_snapshot_makes_only_objects_of_this_project():
         '{"s":["tracker_strategies.papertrade.config","Limits",{"d":[]}]}',
         '{"a":["|O",[1],"AAAAAAAAAAA=",true]}',
     ):
-        with pytest.raises(ValueError, match=r"is not a part|no class|no learner|not a snapshot|object"):
+        with pytest.raises(ValueError, match=r"is not a part|no class|no learner|not a snapshot|OBJECT array"):
             thaw(text)
 
 

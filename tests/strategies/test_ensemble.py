@@ -6,6 +6,7 @@ import pytest
 from tests.markets import random_panel, real_market
 from tracker_strategies.algorithms import PA, Holdings
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research.replay import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
@@ -49,6 +50,18 @@ def test_the_members_are_lines_and_their_names_follow_the_discounts():
     np.testing.assert_allclose(votes.sum(axis=1), 1.0, atol=1e-12)
 
 
+def test_minding_costs_trades_less_and_tracks_about_as_well():
+    panel = real_market("orlib_sp100_98_weekly")
+    for strategy in ("pa", "ensemble"):
+        plain, frugal = (
+            replay(panel, strategy, {"fill": "close", "cost_aware": cost}, costs=CostModel(bps=10)).since(0.5).metrics()
+            for cost in (None, 10.0)
+        )
+        assert frugal["turnover"] < 0.75 * plain["turnover"]
+        assert frugal["te_rms"] < 1.02 * plain["te_rms"]
+        assert frugal["cost_bps"] < 0.75 * plain["cost_bps"]
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda cls: cls.alias_name)
 def test_every_strategy_can_be_kept_to_a_few_names(strategy):
     if strategy.alias_name in ("buy-and-hold", "equal-weight", "constant-weight"):
@@ -77,6 +90,8 @@ def test_thirty_names_track_better_than_slait_with_as_many():
         ("pa", {"max_names": 4}, "max_names"),
         ("ensemble", {"max_names": 9}, "max_names"),
         ("apas", {"max_names": 0}, "max_names"),
+        ("ensemble", {"max_names": 2, "cost_aware": 5.0}, "together"),
+        ("pa", {"cost_aware": -1.0}, "cost_bps"),
     ],
 )
 def test_bad_params_are_named(strategy, params, words):

@@ -8,6 +8,7 @@ from tracker_strategies.algorithms.arow import AROW
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.coefficients_to_portfolio import beta_to_portfolio, refit_portfolio
 from tracker_strategies.algorithms.constant import ConstantWeights
+from tracker_strategies.algorithms.cost_aware import CostAware
 from tracker_strategies.algorithms.discount_grid import discount_grid, geometric_intervals
 from tracker_strategies.algorithms.enhanced_target import enhanced_target
 from tracker_strategies.algorithms.factor_count import FactorCount
@@ -90,6 +91,7 @@ __all__ = [
     "CappedSimplex",
     "Constant",
     "ConstantWeights",
+    "CostAware",
     "DiscountedVAW",
     "FactorCount",
     "FeasibleSet",

@@ -92,7 +92,7 @@ class Holdings(OnlineAlgorithm):
         masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
         learner = self._inner.clone() if self._careful else self._inner  # a round that it refuses must change nothing
         before = self._handed_over(learner._w, stay, free)
-        learner._w = _drifted(before, moves, free)
+        learner._w = drifted(before, moves, free)
         rescale = getattr(learner, "_rescale", None)
         if rescale is None:
             y = y + float((learner._w - before).dot(moves))
@@ -127,7 +127,7 @@ class Holdings(OnlineAlgorithm):
         return self._inner.diagnostics()
 
 
-def _drifted(w: Array, x: Array, free: Mask) -> Array:
+def drifted(w: Array, x: Array, free: Mask) -> Array:
     """Return the weights after the returns x; names that are not free keep theirs."""
     moved = w * np.maximum(1.0 + x, 0.0)
     if free.all():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -92,9 +93,9 @@ class AlpacaBroker:
                 if len(found) == len(wanted):
                     break
         for cid in wanted - set(found):
-            report = self._one(cid)
-            if report is not None:
-                found[cid] = report
+            single = self._one(cid)
+            if single is not None:
+                found[cid] = single
         return found
 
     def _one(self, cid: str) -> Report | None:
@@ -103,7 +104,7 @@ class AlpacaBroker:
         except OrderRefusedError:  # 404: there is no such order
             return None
 
-    def _pages(self, status: str, limit: int) -> Any:
+    def _pages(self, status: str, limit: int) -> Iterator[Report]:
         from alpaca.common.enums import Sort
         from alpaca.trading.enums import QueryOrderStatus
         from alpaca.trading.requests import GetOrdersRequest
@@ -111,9 +112,7 @@ class AlpacaBroker:
         until: datetime | None = None
         for _ in range(limit):
             request = GetOrdersRequest(status=QueryOrderStatus(status), limit=PAGE, direction=Sort.DESC, until=until)
-            page = self._line.read(
-                "orders", lambda client, r=request: [(_report(o), o.submitted_at) for o in client.get_orders(r)]
-            )
+            page = self._line.read("orders", functools.partial(_page, request=request))
             yield from (report for report, _ in page)
             if len(page) < PAGE:
                 return
@@ -149,6 +148,10 @@ class AlpacaBroker:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+
+def _page(client: Any, request: Any) -> list[tuple[Report, datetime]]:
+    return [(_report(order), order.submitted_at) for order in client.get_orders(request)]
 
 
 def _report(order: Any) -> Report:

@@ -166,9 +166,10 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
         table.add_row(name, form.format(scale * paper[key]), form.format(scale * backtest[key]))
     console.print(table)
     for line in (
-        f"shortfall from decision to fill {gap['shortfall']:,.2f} ({gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded), "
+        f"shortfall from decision to fill {gap['shortfall']:,.2f}, {gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded; "
         f"fees {gap['fees']:,.2f}",
-        f"{gap['missed_orders']:.0f} orders not filled in full ({gap['missed']:,.0f}), {gap['missed_sessions']:.0f} sessions missed",
+        f"{gap['missed_orders']:.0f} orders not filled in full ({gap['missed']:,.0f}), "
+        f"{gap['missed_sessions']:.0f} sessions missed",
         f"against the backtest {gap['value_gap']:+.4%}, weights off by up to {gap['weights_gap']:.2g}, "
         f"{gap['divergences']:.0f} divergences",
     ):

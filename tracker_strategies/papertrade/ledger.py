@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.papertrade.actions import Action
-from tracker_strategies.papertrade.broker import NO_BAR, SHORT_OF_CASH, Holdings, Report, Status, Ticket
+from tracker_strategies.papertrade.broker import NO_BAR, SHORT_OF_CASH, Report, Status, Ticket
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.history import Bars
@@ -47,13 +47,13 @@ class Ledger:
     def lasts(self) -> FloatArray:
         """(N,) latest close of each name as seen, however old; NaN before its first."""
         with self.journal.errors():
-            seen = {symbol: last for symbol, last in self.journal.rows("select symbol, last from positions")}
+            seen = {row["symbol"]: row["last"] for row in self.journal.rows("select symbol, last from positions")}
             return np.array([np.nan if seen[s] is None else seen[s] for s in self.config.symbols], dtype=np.float64)
 
     def tickers(self) -> tuple[str, ...]:
         """What the names are called at the broker now."""
         with self.journal.errors():
-            called = {symbol: ticker for symbol, ticker in self.journal.rows("select symbol, ticker from positions")}
+            called = {row["symbol"]: row["ticker"] for row in self.journal.rows("select symbol, ticker from positions")}
             return tuple(called[symbol] for symbol in self.config.symbols)
 
     def orders(self, where: str = "1", values: Sequence[object] = ()) -> list[sqlite3.Row]:
@@ -113,11 +113,12 @@ class Ledger:
         elif action.kind == "rename":
             db.execute("update positions set ticker = ? where symbol = ?", (action.text, action.symbol))
         elif pays and size:
-            self._pay(db, action.kind, size * action.value, f"{action.session}-{action.symbol}-{action.kind}", action.symbol)
+            self.pay(db, action.kind, size * action.value, f"{action.session}-{action.symbol}-{action.kind}", action.symbol)
             if action.kind == "delist":
                 db.execute("update positions set size = 0 where symbol = ?", (action.symbol,))
 
-    def _pay(self, db: sqlite3.Connection, kind: str, amount: float, ref: str, symbol: str = "") -> None:
+    def pay(self, db: sqlite3.Connection, kind: str, amount: float, ref: str, symbol: str = "") -> None:
+        """Money in or out that is no fill, inside a transaction."""
         db.execute("insert into cash (kind, symbol, amount, ref) values (?, ?, ?, ?)", (kind, symbol, amount, ref))
         self._add_cash(amount)
 
@@ -258,39 +259,6 @@ class Ledger:
             or (row["status"] == Status.CANCELLED and row["reason"] not in (SHORT_OF_CASH, NO_BAR))
             for row in self.orders("session = ?", (before,))
         )
-
-    # -- the broker's view ----------
-
-    def differences(self, there: Holdings, tolerance: float) -> list[str]:
-        """Where the broker's account is not the journal's; empty when it is."""
-        found = []
-        here = dict(zip(self.tickers(), self.sizes().tolist(), strict=True))
-        known = set(self.journal.meta("strangers").split(","))
-        for ticker in dict.fromkeys([*here, *(t for t in there.sizes if t not in known)]):
-            mine, theirs = here.get(ticker, 0.0), there.sizes.get(ticker, 0.0)
-            if abs(mine - theirs) > 1e-8 * max(1.0, abs(mine), abs(theirs)):
-                found.append(f"{ticker}: the journal says {mine:.9g} shares, the broker {theirs:.9g}")
-        cash = self.cash()
-        if abs(cash - there.cash) > tolerance:
-            found.append(f"cash: the journal says {cash:,.2f}, the broker {there.cash:,.2f}")
-        return found
-
-    def adopt(self, there: Holdings, why: str) -> list[str]:
-        """Make the journal's account what the broker's is, and say what changed."""
-        changes = self.differences(there, 1e-6)
-        tickers = dict(zip(self.tickers(), self.config.symbols, strict=True))
-        strange = [ticker for ticker in there.sizes if ticker not in tickers]
-        with self.journal.transaction("adoption") as db:
-            for ticker, symbol in tickers.items():
-                db.execute("update positions set size = ? where symbol = ?", (there.sizes.get(ticker, 0.0), symbol))
-            gap = there.cash - self.cash()
-            if gap:
-                number = db.execute("select count(*) from cash").fetchone()[0]
-                self._pay(db, "adjustment", gap, f"adjustment-{number}")
-                self.journal.set_meta("cash", repr(there.cash))
-            self.journal.note("adopt", f"{why}: " + ("; ".join(changes) or "nothing differed"))
-            self.journal.set_meta("strangers", ",".join(sorted(strange)))
-        return changes
 
 
 def opening_entries(journal: Journal, config: AccountConfig, tickers: Mapping[str, str] | None = None) -> None:

@@ -12,7 +12,7 @@ from tracker_strategies.papertrade.journal import now
 from tracker_strategies.papertrade.ledger import Ledger
 from tracker_strategies.papertrade.safety import HaltSwitch
 from tracker_strategies.papertrade.sender import Sender
-from tracker_strategies.papertrade.settling import cancel_open, drop_intents, settle
+from tracker_strategies.papertrade.settling import adopt, cancel_open, drop_intents, settle
 from tracker_strategies.papertrade.step import StepResult
 from tracker_strategies.papertrade.tickets import in_shares, make_tickets
 
@@ -25,7 +25,7 @@ def take_over(ledger: Ledger, broker: Broker) -> list[str]:
     for report in strange:
         broker.cancel(report)
     changes = [f"cancelled {r.size:+g} {r.ticker} ({r.cid}), an order that was not ours" for r in strange]
-    return [*changes, *ledger.adopt(broker.holdings(), "taken over by hand")]
+    return [*changes, *adopt(ledger, broker.holdings(), "taken over by hand")]
 
 
 def flatten_account(ledger: Ledger, broker: Broker, halt: HaltSwitch, pause: Callable[[float], None]) -> StepResult:

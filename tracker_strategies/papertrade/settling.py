@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracker_strategies.papertrade.broker import Broker, Report, Status
+from tracker_strategies.papertrade.broker import Broker, Holdings, Report, Status
 from tracker_strategies.papertrade.errors import ReconcileError
 from tracker_strategies.papertrade.ledger import OPEN, Ledger
 from tracker_strategies.papertrade.transitions import passed
@@ -67,26 +67,59 @@ def reconcile(ledger: Ledger, broker: Broker) -> None:
     A small difference of cash at a real broker (fees, interest, rounding) is booked, not argued about.
     """
     tolerance = 1e-6 + 1e-10 * ledger.value() if broker.simulated else max(0.01, CASH_TOLERANCE * ledger.value())
-    differences: list[str] = []
+    wrong: list[str] = []
     for _ in range(_LOOKS):
         there = broker.holdings()
         strange = _strange_orders(ledger, broker.open_orders())
-        differences = [*ledger.differences(there, tolerance), *strange]
-        if not differences:
+        wrong = [*differences(ledger, there, tolerance), *strange]
+        if not wrong:
             gap = there.cash - ledger.cash()
             if not broker.simulated and abs(gap) >= 0.005:
-                ledger.adopt(there, "fees, interest and rounding at the broker")
+                adopt(ledger, there, "fees, interest and rounding at the broker")
             return
         if not ledger.orders("status in ('open', 'partial')"):
             break
         settle(ledger, broker)  # something may have been filled between two questions
     raise ReconcileError(
-        f"the broker's account is not what the journal says: {'; '.join(differences[:5])}"
-        + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
-        + ". Nothing was decided. Take the broker's account over with: tracker paper adopt; or sell all of it: tracker paper flatten"
+        f"the broker's account is not what the journal says: {'; '.join(wrong[:5])}"
+        + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        + ". Nothing was decided. Take the broker's account over with: tracker paper adopt; or sell all: tracker paper flatten"
     )
 
 
 def _strange_orders(ledger: Ledger, there: Sequence[Report]) -> list[str]:
     known = {row["cid"] for row in ledger.orders(f"status in {OPEN}")}
     return [f"an open order that is not ours: {r.size:+g} {r.ticker} ({r.cid})" for r in there if r.cid not in known]
+
+
+def differences(ledger: Ledger, there: Holdings, tolerance: float) -> list[str]:
+    """Where the broker's account is not the journal's; empty when it is."""
+    found = []
+    here = dict(zip(ledger.tickers(), ledger.sizes().tolist(), strict=True))
+    known = set(ledger.journal.meta("strangers").split(","))
+    for ticker in dict.fromkeys([*here, *(t for t in there.sizes if t not in known)]):
+        mine, theirs = here.get(ticker, 0.0), there.sizes.get(ticker, 0.0)
+        if abs(mine - theirs) > 1e-8 * max(1.0, abs(mine), abs(theirs)):
+            found.append(f"{ticker}: the journal says {mine:.9g} shares, the broker {theirs:.9g}")
+    cash = ledger.cash()
+    if abs(cash - there.cash) > tolerance:
+        found.append(f"cash: the journal says {cash:,.2f}, the broker {there.cash:,.2f}")
+    return found
+
+
+def adopt(ledger: Ledger, there: Holdings, why: str) -> list[str]:
+    """Make the journal's account what the broker's is, and say what changed. Names that are not ours are left alone."""
+    changes = differences(ledger, there, 1e-6)
+    symbols = dict(zip(ledger.tickers(), ledger.config.symbols, strict=True))
+    journal = ledger.journal
+    with journal.transaction("adoption") as db:
+        for ticker, symbol in symbols.items():
+            db.execute("update positions set size = ? where symbol = ?", (there.sizes.get(ticker, 0.0), symbol))
+        gap = there.cash - ledger.cash()
+        if gap:
+            number = db.execute("select count(*) from cash").fetchone()[0]
+            ledger.pay(db, "adjustment", gap, f"adjustment-{number}")
+            journal.set_meta("cash", repr(there.cash))
+        journal.note("adopt", f"{why}: " + ("; ".join(changes) or "nothing differed"))
+        journal.set_meta("strangers", ",".join(sorted(ticker for ticker in there.sizes if ticker not in symbols)))
+    return changes

@@ -10,7 +10,7 @@ import backtrader as bt
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms import Holdings, OnlineAlgorithm, TopNames
+from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket_broker import take_baskets
 from tracker_strategies.execution.commission import costs_of
@@ -25,6 +25,7 @@ from tracker_strategies.strategies.goal import BARS_A_YEAR, Goal
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.universe import Universe
+from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs, with_few_names
 
 FloatArray = NDArray[np.float64]
 
@@ -49,6 +50,8 @@ class TrackerStrategy(bt.Strategy):
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
         "holdings": share counts, as in an index; then passive means that no order is sent. See
         :class:`~tracker_strategies.algorithms.Holdings`
+      - ``cost_aware`` (None): cost of trading in basis points that decisions take into account: a name is traded only where the
+        gain in tracking pays for it. See :class:`~tracker_strategies.algorithms.CostAware`
       - ``max_names`` (None): most names held: the largest weights, unless the strategy knows a better choice
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
@@ -68,6 +71,7 @@ class TrackerStrategy(bt.Strategy):
         ("enhance", None),
         ("bars_a_year", BARS_A_YEAR),
         ("coordinates", "weights"),
+        ("cost_aware", None),
         ("max_names", None),
         ("fill", "next_open"),
         ("rebalance", 1),
@@ -109,8 +113,6 @@ class TrackerStrategy(bt.Strategy):
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
         """What the strategy does on a bar, without backtrader around it."""
-        if p.coordinates not in ("weights", "holdings"):
-            raise ParameterError(f"coordinates={p.coordinates!r} is unknown; choose weights or holdings")
         algorithm = cls.wrap(p, cls.make_algorithm(p, symbols, n_targets))
         tuner = cls.make_tuner(p, symbols)
         if tuner is not None:
@@ -128,10 +130,8 @@ class TrackerStrategy(bt.Strategy):
 
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """The algorithm in the coordinates that the params ask for, and with as many names as they allow."""
-        if p.coordinates == "holdings":
-            algorithm = Holdings(algorithm.n_assets, learner=algorithm)
-        return algorithm if p.max_names is None else TopNames(algorithm.n_assets, learner=algorithm, max_names=p.max_names)
+        """The algorithm in the coordinates that the params ask for, minding costs, and with as many names as they allow."""
+        return with_few_names(p, minding_costs(p, in_coordinates(p, algorithm)))
 
     @classmethod
     def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracker_strategies.algorithms import PA, Holdings, LeastSquares, OnlineAlgorithm, SparseLeastSquares, Vote
+from tracker_strategies.algorithms import PA, LeastSquares, OnlineAlgorithm, SparseLeastSquares, Vote
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.goal import numbers
+from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs, refuse_both
 
 
 class LeastSquaresTracker(TrackerStrategy):
@@ -41,8 +42,9 @@ class LeastSquaresTracker(TrackerStrategy):
 
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """In holdings, where asked for; the names are limited already."""
-        return in_coordinates(p, algorithm)
+        """In holdings and minding costs, where asked for; the names are limited already."""
+        refuse_both(p)
+        return minding_costs(p, in_coordinates(p, algorithm))
 
 
 def least_squares(p: Any, n: int, gamma: float, damping: float) -> OnlineAlgorithm:
@@ -51,11 +53,6 @@ def least_squares(p: Any, n: int, gamma: float, damping: float) -> OnlineAlgorit
     if p.max_names is None:
         return LeastSquares(n, **options)
     return SparseLeastSquares(n, max_names=p.max_names, review=p.review, **options)
-
-
-def in_coordinates(p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-    """The algorithm, in holdings where the params ask for that."""
-    return Holdings(algorithm.n_assets, learner=algorithm) if p.coordinates == "holdings" else algorithm
 
 
 class EnsembleTracker(TrackerStrategy):
@@ -102,7 +99,8 @@ class EnsembleTracker(TrackerStrategy):
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
         """The members are in their coordinates already."""
-        return algorithm
+        refuse_both(p)
+        return minding_costs(p, algorithm)
 
 
 def discounts_of(given: Any) -> list[float]:

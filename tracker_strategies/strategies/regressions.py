@@ -9,6 +9,7 @@ from tracker_strategies.algorithms import RandomPortfolios as RandomLearners
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.goal import numbers, omega_of
 from tracker_strategies.strategies.limits import limits
+from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs
 
 DEFAULT_NAMES = 30
 
@@ -46,18 +47,8 @@ class RegressionTracker(TrackerStrategy):
 
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """In holdings, where asked for; the names are limited already."""
-        return super().wrap(_Unlimited(p), algorithm)
-
-
-class _Unlimited:
-    """Params as they are, but for the number of names."""
-
-    def __init__(self, p: Any) -> None:
-        self._p = p
-
-    def __getattr__(self, name: str) -> Any:
-        return None if name == "max_names" else getattr(self._p, name)
+        """In holdings and minding costs, where asked for; the names are limited already."""
+        return minding_costs(p, in_coordinates(p, algorithm))
 
 
 class SparsePLSTracker(RegressionTracker):

@@ -150,7 +150,7 @@ class Cell:
         window = self.window
         told = {
             "strategy": self.strategy,
-            "params": canonical(self.params),
+            "params": self.params,
             "data": self.data.identity,
             "window": [window.start, window.score_from, window.stop],
             "costs": asdict(self.costs),
@@ -159,7 +159,7 @@ class Cell:
             "cash": self.cash,
             "code": code,
         }
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        return hashlib.sha256(json.dumps(canonical(told)).encode()).hexdigest()[:32]
 
 
 @cache

@@ -15,16 +15,12 @@ from rich.table import Table
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research.sweeps.driver import Summary, run_sweep
-from tracker_strategies.research.sweeps.objectives import OBJECTIVES
-from tracker_strategies.research.sweeps.report import write_report
-from tracker_strategies.research.sweeps.report_charts import units
-from tracker_strategies.research.sweeps.report_page import setting_words
+from tracker_strategies.research.sweeps.objectives import OBJECTIVES, units
 from tracker_strategies.research.sweeps.space import Space, parse_domains
 from tracker_strategies.research.sweeps.spec import Halving, Sweep
 from tracker_strategies.research.sweeps.status import how_far
 from tracker_strategies.research.sweeps.tune import Tuning, run_tuning
-from tracker_strategies.research.sweeps.tune_report import write_tuning
-from tracker_strategies.research.sweeps.values import in_words, parse_value
+from tracker_strategies.research.sweeps.values import in_words, parse_value, setting_words
 from tracker_strategies.research.sweeps.watch import watching
 from tracker_strategies.research.sweeps.windows import WalkForward
 
@@ -91,6 +87,8 @@ def tune_command(given: Mapping[str, Any]) -> None:
     if tuned.stopped:
         console.print(f"stopped; finished rows are kept in {tuned.folder}, the same command goes on")
         raise typer.Exit(STOPPED)
+    from tracker_strategies.research.sweeps.tune_report import write_tuning  # draws charts: not for a run that is stopped
+
     found = write_tuning(tuned)
     if given["as_json"]:
         print(json.dumps(found, indent=2))
@@ -122,6 +120,8 @@ def status_command(folder: str, *, as_json: bool) -> None:
 
 def report_command(folder: str, *, objective: str | None, axes: tuple[str | None, str | None], draws: int, as_json: bool) -> None:
     """``tracker sweep report``."""
+    from tracker_strategies.research.sweeps.report import write_report
+
     x, y = axes
     if (x is None) != (y is None):
         raise ParameterError("--x and --y belong together: name both parameters of the heat maps, or none")

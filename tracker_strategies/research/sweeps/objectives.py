@@ -40,3 +40,8 @@ OBJECTIVES = {
         Objective("excess_log_return", "excess", 1, "log return over the index", "excess"),
     )
 }
+
+
+def units(objective: Objective) -> tuple[float, str]:
+    """Factor and words: tracking errors in basis points a bar, returns in per cent."""
+    return (1e4, "bp a bar") if objective.path == "active" else (100.0, "per cent")

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.charts import INDEX, LOSS, OTHERS, PORTFOLIO, SOFT, Chart, finish, panels, percent_axis
-from tracker_strategies.research.sweeps.objectives import Objective
+from tracker_strategies.research.sweeps.objectives import units
 from tracker_strategies.research.sweeps.results import Entry, Setting
 from tracker_strategies.runner import default_params, strategy_by_name
 
@@ -79,11 +79,6 @@ def _write_values(ax: Axes, mean: FloatArray, mesh: Any) -> None:
         if np.isfinite(value):
             ink = "#ffffff" if dark[r, c] else "#000000"
             ax.text(c + 0.5, r + 0.5, f"{value:.4g}", color=ink, ha="center", va="center", fontsize=9.5)
-
-
-def units(objective: Objective) -> tuple[float, str]:
-    """Factor and words: tracking errors in basis points a bar, returns in per cent."""
-    return (1e4, "bp a bar") if objective.path == "active" else (100.0, "per cent")
 
 
 def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str, title: str, note: str) -> Chart:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from string import Template
 from typing import Any
 
 from tracker_strategies.analysis.charts import chart_style
-from tracker_strategies.research.sweeps.objectives import Objective
-from tracker_strategies.research.sweeps.report_charts import charts, units
+from tracker_strategies.research.sweeps.objectives import Objective, units
+from tracker_strategies.research.sweeps.report_charts import charts
 from tracker_strategies.research.sweeps.results import Results
-from tracker_strategies.research.sweeps.values import in_words
+from tracker_strategies.research.sweeps.values import in_words, setting_words
 
 #: Settings with charts of their own; further ones have their tables.
 CHARTED = 6
@@ -52,14 +51,6 @@ def _lead(results: Results, found: Mapping[str, Any]) -> str:
     if found["rows_of_other_code"]:
         said += f" {found['rows_of_other_code']:,} rows of another version of the code are left out."
     return html.escape(said)
-
-
-def setting_words(told: Mapping[str, Any]) -> str:
-    """``sample, fills at next_open, costs bps 5``: a setting in words."""
-    costs = {k: v for k, v in json.loads(told["costs"]).items() if v}
-    paid = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in costs.items()) or "none"
-    part = "" if told["part"] in ("whole", "test") else f", {told['part']}"
-    return f"{told['data']}, fills at {told['fill']}, costs {paid}{part}"
 
 
 def _section(told: Mapping[str, Any], objective: Objective, drawn: str) -> str:

@@ -29,13 +29,13 @@ from tracker_strategies.analysis.runfolder import returns_frame, write_json
 from tracker_strategies.errors import OutputError
 from tracker_strategies.research.sweeps.inference import DRAWS, LEVEL, Resamples, compare, interval
 from tracker_strategies.research.sweeps.objectives import Objective
-from tracker_strategies.research.sweeps.report_page import best_table, card, fill_template, notices, setting_words, tiles
+from tracker_strategies.research.sweeps.report_page import best_table, card, fill_template, notices, tiles
 from tracker_strategies.research.sweeps.results import FIGURES
 from tracker_strategies.research.sweeps.space import Candidate
 from tracker_strategies.research.sweeps.stitch import stitch
 from tracker_strategies.research.sweeps.store import write_text
 from tracker_strategies.research.sweeps.tune import Tuned
-from tracker_strategies.research.sweeps.values import in_words
+from tracker_strategies.research.sweeps.values import in_words, setting_words
 from tracker_strategies.research.sweeps.worker import drop_panels, keep_panels, one_thread, run_record
 
 

@@ -41,3 +41,11 @@ def as_json(params: Mapping[str, Any]) -> str:
 def in_words(params: Mapping[str, Any]) -> str:
     """``eps=0.0003, lam=0.01``: parameters for people."""
     return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in params.items())
+
+
+def setting_words(told: Mapping[str, Any]) -> str:
+    """``sample, fills at next_open, costs bps 5``: a setting in words."""
+    costs = {k: v for k, v in json.loads(told["costs"]).items() if v}
+    paid = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in costs.items()) or "none"
+    part = "" if told["part"] in ("whole", "test") else f", {told['part']}"
+    return f"{told['data']}, fills at {told['fill']}, costs {paid}{part}"
