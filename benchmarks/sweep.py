@@ -106,6 +106,9 @@ class Invented:
 
     def __exit__(self, *_: object) -> None: ...
 
+    def drain(self) -> bool:
+        return False
+
     def run(self, cells: Any) -> Iterator[Row]:
         rng = np.random.default_rng(0)
         for cell in cells:

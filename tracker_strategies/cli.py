@@ -8,6 +8,9 @@ from typing import Annotated
 import typer
 
 from tracker_strategies.errors import TrackerError
+from tracker_strategies.papertrade.cli import app as paper
+from tracker_strategies.research.sweeps.cli import app as sweep
+from tracker_strategies.research.sweeps.cli import tune
 
 app = typer.Typer(
     name="tracker",
@@ -187,6 +190,11 @@ def reproduce(
     from tracker_strategies.commands import run_reproduction
 
     run_reproduction(paper, out, sets=sets, runs=runs, data=data or (), seed=seed)
+
+
+app.add_typer(sweep, name="sweep")
+app.command("tune")(tune)
+app.add_typer(paper, name="paper")
 
 
 def main() -> None:

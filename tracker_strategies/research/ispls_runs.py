@@ -120,8 +120,8 @@ def parameters(seed: int, number: int) -> Found:
         learner = SparsePLS(data.VARIABLES, **(tuned | {"alpha": alpha, "standardise": True}))
         found["alpha"][f"{alpha:g}"] = float(follow(learner, stream)["mse"].mean())
     for a, b in WINDOWS:
-        guard = 0.8 * ((1.0 - a) / (1.0 - b)) ** 0.5  # of the largest ratio that these windows can show, as 1.8 is of 2.24
-        learner = SparsePLS(data.VARIABLES, **(tuned | {"forgetting": SELF._replace(a=a, b=b, guard=max(guard, 1.0))}))
+        guard = min(SELF.guard, max(1.0, 0.8 * ((1.0 - a) / (1.0 - b)) ** 0.5))  # within what these windows can show
+        learner = SparsePLS(data.VARIABLES, **(tuned | {"forgetting": SELF._replace(a=a, b=b, guard=guard)}))
         found["windows"][f"a={a:g}, b={b:g}"] = float(follow(learner, stream)["sensitivity"][0].mean())
     signal = float(data.one_response(data.generator(seed, 3, number), changes=False, noise=0.0).Y.std())
     for ratio in NOISE_TO_SIGNAL:

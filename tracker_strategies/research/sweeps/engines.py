@@ -10,7 +10,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -211,22 +211,24 @@ class DaskEngine:
         """See :class:`Engine`."""
         code, source = code_version(), iter(cells)
         waiting: dict[Any, Cell] = {}
-        finished = self._dask.as_completed(loop=self._client.loop)
+        finished = self._dask.as_completed(loop=self._client.loop, with_results=True, raise_errors=False)
         room, asked = 0, -math.inf
         try:
             while True:
                 if time.monotonic() - asked > 5.0:  # workers come and go
                     room, asked = max(64, 4 * sum(self._client.nthreads().values())), time.monotonic()
-                while len(waiting) < room and (cell := next(source, None)) is not None:
-                    future = self._client.submit(run_on_cluster, cell, code, key=f"cell-{cell.key(code)}", pure=False)
-                    waiting[future] = cell
-                    finished.add(future)
+                new = list(islice(source, room - len(waiting)))
+                if new:
+                    keys = [f"cell-{cell.key(code)}" for cell in new]
+                    futures = self._client.map(run_on_cluster, new, code=code, key=keys, pure=False)
+                    waiting.update(zip(futures, new, strict=True))
+                    finished.update(futures)
                 if not waiting:
                     return
-                future = next(finished)
-                row = self._row(future, waiting.pop(future), code)
-                future.release()
-                yield row
+                for future, result in finished.next_batch():
+                    row = self._row(future.status, result, waiting.pop(future), code)
+                    future.release()
+                    yield row
         except (OSError, self._dask.client.FutureCancelledError):  # of Dask: the connection is gone
             raise self._gone() from None
         finally:
@@ -240,13 +242,13 @@ class DaskEngine:
     def _gone(self) -> WorkerError:
         return WorkerError(f"the scheduler at {self._address} went away; finished rows are kept. Run the same command to go on")
 
-    def _row(self, future: Any, cell: Cell, code: str) -> Row:
-        if future.status == "finished":
-            row: Row = future.result()
+    def _row(self, status: str, result: Any, cell: Cell, code: str) -> Row:
+        if status == "finished":
+            row: Row = result
             return row
-        if future.status in ("cancelled", "lost"):
+        if status != "error":  # cancelled or lost, and nobody here has cancelled it
             raise self._gone()
-        problem = future.exception()
+        _, problem, _ = result
         if isinstance(problem, WorkerError):
             raise problem from None
         if isinstance(problem, self._dask.scheduler.KilledWorker):
