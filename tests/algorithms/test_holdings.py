@@ -6,7 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.checks import market
-from tracker_strategies.algorithms import OGD, PA, Holdings, LeastSquares, OnlineAlgorithm, Simplex, Vote
+from tracker_strategies.algorithms import (
+    OGD,
+    PA,
+    RLS,
+    VAW,
+    AdaptiveDiscount,
+    DiscountedVAW,
+    Holdings,
+    LeastSquares,
+    OnlineAlgorithm,
+    RecursiveLars,
+    Simplex,
+    SparsePLS,
+    Vote,
+)
 from tracker_strategies.algorithms.simplex_gradients import descend
 from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
 from tracker_strategies.errors import ParameterError
@@ -153,3 +167,26 @@ def test_a_crash_to_nothing_is_survived():
     W = learner.run(X, Y)
     assert np.isfinite(W).all()
     assert W[6, 0] <= 1e-6 or W[6].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        VAW(8),
+        DiscountedVAW(8),
+        AdaptiveDiscount(8),
+        RLS(8),
+        SparsePLS(8, max_names=8),
+        RecursiveLars(8, theta=8),
+        LeastSquares(8),
+    ],
+    ids=lambda a: type(a).__name__,
+)
+def test_learners_with_a_memory_track_an_index_of_shares_better_when_they_restate_it(learner):
+    X, Y, truth = index_of_shares(n=8, rounds=300, seed=5, volatility=0.04)
+    late = slice(150, 300)
+    errors = [
+        np.sqrt(np.mean((np.einsum("tn,tn->t", a.run(X, Y)[:-1], X) - Y)[late] ** 2))
+        for a in (learner.fresh(), Holdings(8, learner=learner))
+    ]
+    assert errors[1] < 0.5 * errors[0]

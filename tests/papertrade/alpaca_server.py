@@ -6,7 +6,9 @@ orders expire when it closes. Tests steer it through ``/_test``; alpaca-py talks
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -22,6 +24,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+#: The number of RFC 6455 that turns a key into its answer.
+WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 KEY, SECRET = "PKTESTKEY0123456789", "s3cr3t/with+chars=0123456789"
 OVER = ("filled", "canceled", "expired", "rejected")
 #: Every kind of trouble, once before and once after the request was processed where that makes a difference.
@@ -46,6 +50,7 @@ class Account:
         self.fault_rate, self.rng, self.stall = 0.0, random.Random(0), 0.4
         self.log: list[list[Any]] = []
         self.canned: list[Any] = []
+        self.updates: list[dict[str, Any]] = []
 
     def stamp(self) -> str:
         self.now += timedelta(milliseconds=1)
@@ -145,6 +150,13 @@ class Account:
             updated_at=self.stamp(),
             filled_at=self.stamp() if whole else None,
         )
+        news = {
+            "event": "fill" if whole else "partial_fill",
+            "order": dict(order),
+            "timestamp": self.stamp(),
+            "price": _text(price),
+        }
+        self.updates.append(news | {"qty": _text(more), "position_qty": _text(self.positions.get(symbol, 0.0))})
 
     def cancel(self, number: str) -> tuple[int, Any]:
         order = self.orders.get(number)
@@ -290,6 +302,8 @@ class Handler(BaseHTTPRequestHandler):
         if url.path.startswith("/_test/"):
             with account.lock:
                 return self.answer(200, account.steer(url.path.removeprefix("/_test/"), body))
+        if url.path == "/stream":
+            return self.stream()
         with account.lock:
             account.log.append([self.command, url.path, query, body])
             fault = account.next_fault()
@@ -320,6 +334,57 @@ class Handler(BaseHTTPRequestHandler):
         if fault == "html_after":
             return self.answer(200, b"<html>session expired</html>")
         return self.answer(status, content, cut=fault.removesuffix("_after") if fault else "")
+
+    def stream(self) -> None:
+        """A WebSocket: authorise, listen, and send what happens to orders."""
+        self.close_connection = True
+        accept = base64.b64encode(hashlib.sha1((self.headers["Sec-WebSocket-Key"] + WEBSOCKET).encode()).digest()).decode()
+        lines = (
+            "HTTP/1.1 101 Switching Protocols",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            f"Sec-WebSocket-Accept: {accept}",
+        )
+        self.wfile.write("\r\n".join((*lines, "", "")).encode())
+        self.wfile.flush()
+        self.connection.settimeout(0.02)
+        sent = None
+        while True:
+            try:
+                if not self.connection.recv(1, socket.MSG_PEEK):
+                    return
+                asked = self.read_frame()
+                if asked is None:
+                    return
+                data = asked.get("data", {})
+                if asked.get("action") == "authenticate":
+                    right = (data.get("key_id"), data.get("secret_key")) == (KEY, SECRET)
+                    self.send_frame({"stream": "authorization", "data": {"status": "authorized" if right else "unauthorized"}})
+                elif asked.get("action") == "listen":
+                    sent = len(self.account.updates)
+                    self.send_frame({"stream": "listening", "data": {"streams": ["trade_updates"]}})
+            except TimeoutError:
+                while sent is not None and sent < len(self.account.updates):
+                    self.send_frame({"stream": "trade_updates", "data": self.account.updates[sent]})
+                    sent += 1
+
+    def read_frame(self) -> dict[str, Any] | None:
+        """A text frame of the client as JSON; None when it says good-bye."""
+        self.connection.settimeout(2.0)
+        kind, length = self.connection.recv(2, socket.MSG_WAITALL)
+        size = length & 127
+        if size == 126:
+            size = int.from_bytes(self.connection.recv(2, socket.MSG_WAITALL), "big")
+        mask = self.connection.recv(4, socket.MSG_WAITALL)
+        data = self.connection.recv(size, socket.MSG_WAITALL) if size else b""
+        self.connection.settimeout(0.02)
+        text = bytes(b ^ mask[i % 4] for i, b in enumerate(data))
+        return None if kind & 15 == 8 else json.loads(text) if kind & 15 == 1 else {}
+
+    def send_frame(self, content: dict[str, Any]) -> None:
+        data = json.dumps(content).encode()
+        head = bytes([0x82, len(data)]) if len(data) < 126 else b"\x82\x7e" + len(data).to_bytes(2, "big")
+        self.connection.sendall(head + data)  # binary frames, as Alpaca's
 
     def route(self, account: Account, path: str, query: dict[str, str], body: dict[str, Any]) -> tuple[int, Any]:
         if path == "/v2/account":

@@ -4,6 +4,9 @@ import contextlib
 import json
 import os
 import signal
+import threading
+import time
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
@@ -27,6 +30,7 @@ from tracker_strategies.papertrade.errors import (
     OrderRefusedError,
     StaleDataError,
 )
+from tracker_strategies.papertrade.watch import watch
 
 pytest.importorskip("alpaca", reason="alpaca-py is not installed: pip install -e '.[paper]'")
 pytest.importorskip("exchange_calendars", reason="exchange_calendars is not installed: pip install -e '.[paper]'")
@@ -236,7 +240,47 @@ def test_whatever_arrives_becomes_an_error_with_a_name(alpaca, monkeypatch, data
     alpaca.steer("set", canned=[])
 
 
+def test_the_stream_tells_of_a_fill_at_once(alpaca):
+    there = broker(alpaca)
+    there.submit(Ticket("c1", "AAA", 1.0, 50.0))
+    opening = threading.Timer(0.5, lambda: alpaca.steer("open"))
+    opening.start()
+    begin = time.monotonic()
+    assert there.listen(20.0)
+    assert time.monotonic() - begin < 10.0
+    assert there.reports(["c1"])["c1"].status is Status.FILLED
+
+
+def test_a_stream_that_cannot_be_reached_or_stays_silent_only_takes_its_time(alpaca):
+    assert not broker(alpaca).listen(0.3)
+    assert not AlpacaBroker("wrong", "keys", alpaca.url).listen(0.3)
+    assert not AlpacaBroker(KEY, SECRET, "http://127.0.0.1:9").listen(0.3)
+
+
 # -- the account ----------
+
+
+def test_watch_sends_the_buys_as_soon_as_the_sells_have_filled(folder, alpaca):
+    account = open_account(folder / "a", alpaca, strategy="pa")
+    evening(alpaca, 4)
+    step(account, 4)
+    next_session(alpaca, 5)
+    evening(alpaca, 5)
+    market(5).to_frame().to_csv(folder / "prices.csv")
+    waiting = step(account, 5)
+    assert any("wait until" in m for m in waiting.messages)
+    alpaca.at("2024-05-08T13:33:00+00:00")  # the market is open, but the sells have not filled yet
+    running = PaperAccount(account.folder, pause=lambda seconds: None)
+    running.step = lambda: step(account, 5)
+    opening = threading.Timer(0.5, lambda: alpaca.steer("open", prices=closes(6)))
+    opening.start()
+    said, complaints = [], []
+    moment = datetime(2024, 5, 8, 13, 33, tzinfo=UTC)
+    watch(
+        running, said.append, complaints.append, time_of_day=lambda: moment, pause=lambda seconds: pytest.fail("slept"), rounds=2
+    )
+    assert [r.sent > 0 for r in said] == [False, True]
+    assert not complaints
 
 
 def test_a_rebalance_at_the_broker_sells_first_and_buys_when_the_sells_have_filled(folder, alpaca):

@@ -11,6 +11,7 @@ from tests.markets import random_panel
 from tests.papertrade.harness import COSTS, books_balance, decided_weights, in_a_process, open_account, step_through, values
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade import PaperAccount
+from tracker_strategies.papertrade.report import report_of
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
 
@@ -24,14 +25,21 @@ def assert_parity(account, panel, strategy, params, costs=COSTS):
     books_balance(account)
 
 
-@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "names come, pause and go"])
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.alias_name)
-def test_every_strategy_decides_and_earns_what_its_backtest_does(folder, strategy, gaps):
-    panel = random_panel(n_bars=30, n_assets=5, seed=3, ohlc=True, gaps=gaps)
-    account = open_account(folder / "a", panel, strategy.alias_name, LIVING, verify_every=11)
+def test_every_strategy_decides_and_earns_what_its_backtest_does(folder, strategy):
+    """While names list late, pause and are delisted."""
+    panel = random_panel(n_bars=22, n_assets=5, seed=3, ohlc=True, gaps=True)
+    account = open_account(folder / "a", panel, strategy.alias_name, LIVING, verify_every=9)
     ways = [result.way for result in step_through(account, panel)]
-    assert {"replay", "checkpoint"} == set(ways)
+    assert set(ways) == {"replay", "checkpoint"}
     assert_parity(account, panel, strategy, LIVING)
+
+
+def test_parity_on_a_complete_market(folder):
+    panel = random_panel(n_bars=30, n_assets=6, seed=2, ohlc=True)
+    account = open_account(folder / "a", panel, "apas", verify_every=11)
+    step_through(account, panel)
+    assert_parity(account, panel, "apas", {})
 
 
 @pytest.mark.parametrize(
@@ -72,23 +80,21 @@ def test_parity_holds_when_every_step_is_a_process_of_its_own(folder):
 
 
 def test_parity_holds_for_the_command_on_a_file_that_grows(folder):
-    panel = load_sample().rows(-6, None)
-    frame = panel.to_frame()
-    path = folder / "prices.csv"
+    frame = load_sample().rows(-7, None).to_frame()
+    path, place = folder / "prices.csv", folder / "a"
     run = [sys.executable, "-m", "tracker_strategies.papertrade"]
-    for k in range(2, panel.n_bars + 1):
-        frame.iloc[:k].to_csv(path)
-        if k == 2:
-            start = str(frame.index[0].date())
-            options = ["--data", str(path), "--cost-bps", "5", "--start", start, "--param", "eps=0.0003"]
-            subprocess.run([*run, "init", str(folder / "a"), "pa", *options], check=True, capture_output=True)
-        subprocess.run([*run, "step", str(folder / "a")], check=True, capture_output=True)
-    account = PaperAccount(folder / "a")
-    # The first two rows came together, and only the newest may act: the account begins one bar later than the data.
-    record = backtest(panel.rows(1, None), "equal-weight", costs=CostModel(bps=5))
-    assert len(values(account)) == panel.n_bars
-    assert values(account)[1] == record.value[0]
-    books_balance(account)
+    frame.iloc[:4].to_csv(path)
+    subprocess.run(
+        [*run, "init", place, "pa", "--data", path, "--cost-bps", "5", "--param", "eps=0.0003"], check=True, capture_output=True
+    )
+    for rows in range(4, len(frame) + 1):
+        frame.iloc[:rows].to_csv(path)
+        subprocess.run([*run, "step", place], check=True, capture_output=True)
+    report = report_of(PaperAccount(place))
+    np.testing.assert_allclose(report.paper.value, report.backtest.value, rtol=1e-9)
+    assert len(report.paper.value) == 4
+    assert report.gap["weights_gap"] <= 1e-12
+    books_balance(PaperAccount(place))
 
 
 def test_bars_before_the_first_session_are_learned_from_but_not_traded_on(folder):

@@ -193,12 +193,30 @@ def test_a_scheduler_that_goes_away_is_a_named_error_and_rows_are_kept(sweep, un
     from tracker_strategies.research.sweeps import engines
 
     monkeypatch.setattr(engines, "PATIENCE", 1.0)
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
     with pytest.raises(WorkerError, match=r"went away; finished rows are kept"):
         run_sweep(sweep, tmp_path, scheduler=cluster.scheduler_address, watcher=Act(5, cluster.close))
     kept = rows_of(tmp_path)
     assert 5 <= len(kept) < 80
     assert [r for r in undisturbed if r["key"] in {k["key"] for k in kept}] == kept
+
+
+def test_a_cell_that_takes_its_worker_down_is_a_row_with_its_error(sweep, undisturbed, tmp_path):
+    import dask
+    from distributed import LocalCluster
+
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0")
+    with cluster:
+        killer = Act(1, lambda: os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL))
+        summary = run_sweep(sweep, tmp_path, scheduler=cluster.scheduler_address, watcher=killer)
+        assert summary.ran == 80
+        bad = [r for r in rows_of(tmp_path) if r["status"] == "error"]
+        assert len(bad) == summary.failed >= 1
+        assert all(r["error"].startswith("KilledWorker") for r in bad)
+        again = run_sweep(sweep, tmp_path, scheduler=cluster.scheduler_address, retry=True)
+        assert (again.ran, again.failed) == (len(bad), 0)
+    assert rows_of(tmp_path) == undisturbed
 
 
 def test_a_scheduler_without_workers_is_a_named_error(sweep, scheduler, tmp_path, monkeypatch):

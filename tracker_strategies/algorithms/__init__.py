@@ -67,6 +67,7 @@ from tracker_strategies.algorithms.sparse_pls_online import SparsePLS
 from tracker_strategies.algorithms.sparsify import sparsify
 from tracker_strategies.algorithms.static_portfolio import StaticPortfolio
 from tracker_strategies.algorithms.strongly_adaptive import StronglyAdaptive
+from tracker_strategies.algorithms.tilted import Tilted
 from tracker_strategies.algorithms.top_names import TopNames
 from tracker_strategies.algorithms.vaw import VAW, DiscountedVAW
 from tracker_strategies.algorithms.vote import Vote
@@ -129,6 +130,7 @@ __all__ = [
     "StronglyAdaptive",
     "Sum",
     "SwitchingCost",
+    "Tilted",
     "TopNames",
     "UserDefined",
     "Vote",

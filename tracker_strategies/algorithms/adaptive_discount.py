@@ -129,7 +129,7 @@ class AdaptiveDiscount(DiscountVote):
     0.5
     """
 
-    _state = ("_ridge", "_hints", "_vote", "_gammas", "_until", "_forecast", "_loss")
+    _state = ("_a", "_ridge", "_hints", "_vote", "_gammas", "_until", "_forecast", "_loss")
 
     def __init__(
         self,
@@ -183,6 +183,7 @@ class AdaptiveDiscount(DiscountVote):
         return self._all_forecasts(self._ridge, self._ridge.look(x, repair=False), base), base
 
     def _forget(self, left: Mask) -> None:
+        self._renew_units(left)
         self._ridge.forget(left)
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
@@ -200,7 +201,7 @@ class AdaptiveDiscount(DiscountVote):
             self._double()
         positive = vote.p[self._gammas > 0.0]
         v = ridge.combined((positive / positive.sum())[:, None])
-        return W.project(v if free is None else v[free])
+        return self._invested(v, W, free)
 
     def _double(self) -> None:
         self._until *= 2

@@ -142,6 +142,10 @@ class AdaptiveLasso(MomentLearner):
         self._lam, self._error = lam, e2**0.5
         return self._invest(self._beta.dot(self._omega), w, W, free)
 
+    def _rescale(self, s: Array) -> None:
+        self._beta *= s[:, None]
+        super()._rescale(s)
+
     def _forget(self, left: Mask) -> None:
         super()._forget(left)
         self._beta[left] = 0.0

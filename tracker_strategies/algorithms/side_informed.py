@@ -72,12 +72,7 @@ class SideInformed(OnlineAlgorithm):
         """
         if signal is None:
             return super().update(x, y, active=active, observed=observed)
-        if not self.side.reads_signal:
-            raise InputError(f"nobody reads the signal: the side information is {self.side!r}; add AlphaSignal() to it")
-        signal = real_array("signal", signal, InputError)
-        if signal.shape != (self.n_assets,):
-            raise InputError(f"signal must have shape ({self.n_assets},), one number per asset, got {signal.shape}")
-        self._signal = signal
+        self._signal = checked_signal(signal, self.side, self.n_assets)
         try:
             return super().update(x, y, active=active, observed=observed)
         finally:
@@ -85,11 +80,7 @@ class SideInformed(OnlineAlgorithm):
 
     def _priced(self, x: Array, w: Array, xx: float, free: Mask | None) -> tuple[SideInformation, Round]:
         """Return the side information of the coordinates that take part, and the round as it sees it."""
-        signal = self._signal
-        if signal is not None:
-            signal = signal if free is None else signal[free]
-            if not np.isfinite(signal).all():
-                raise InputError(f"signal must be finite for assets that take part, got {describe_not_finite(signal)}")
+        signal = signal_of_round(self._signal, free)
         return (self.side if free is None else self.side.slice(free)), Round(x, w, signal, free, xx)
 
     def _volatility(self, x: Array, xx: float) -> tuple[float, float, int]:
@@ -106,3 +97,25 @@ class SideInformed(OnlineAlgorithm):
             now = xx / x.shape[0]
             variance += ((now if seen == 1 else min(now, 9.0 * variance)) - variance) / min(seen, MEMORY)
         return (math.sqrt(variance) / DAILY_RMS if variance > 0.0 else 1.0), variance, seen
+
+
+def checked_signal(signal: Any, side: SideInformation, n_assets: int) -> Array | None:
+    """Return the signal of a round as an array, if there is one and somebody reads it."""
+    if signal is None:
+        return None
+    if not side.reads_signal:
+        raise InputError(f"nobody reads the signal: the side information is {side!r}; add AlphaSignal() to it")
+    numbers: Array = real_array("signal", signal, InputError)
+    if numbers.shape != (n_assets,):
+        raise InputError(f"signal must have shape ({n_assets},), one number per asset, got {numbers.shape}")
+    return numbers
+
+
+def signal_of_round(signal: Array | None, free: Mask | None) -> Array | None:
+    """Return the entries of the assets that take part (None: all), which must be finite."""
+    if signal is None:
+        return None
+    part = signal if free is None else signal[free]
+    if not np.isfinite(part).all():
+        raise InputError(f"signal must be finite for assets that take part, got {describe_not_finite(part)}")
+    return part

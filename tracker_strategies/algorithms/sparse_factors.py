@@ -123,6 +123,12 @@ class SparseFactors(MomentLearner):
             ss = float(s[:R].dot(s[:R]))
             self._W[R - 1, :R] = s[:R, None] * (y / ss) if ss > NO_SIGNAL else 0.0
 
+    def _rescale(self, s: Array) -> None:
+        with np.errstate(over="ignore"):
+            self._K /= s[self._names][:, :, None] * s
+        self._entries = self._entries * s[self._names]
+        super()._rescale(s)
+
     def _forget(self, left: Mask) -> None:
         if not left.any():
             return

@@ -111,6 +111,10 @@ class StaticPortfolio(MomentLearner):
             b = U @ least_squares(U.T @ C @ U, U.T @ M)
         return np.asarray(b * names[:, None] / np.where(targets > 0.0, targets, np.inf))
 
+    def _rescale(self, s: Array) -> None:
+        self._beta *= s[:, None]
+        super()._rescale(s)
+
     def _forget(self, left: Mask) -> None:
         super()._forget(left)
         self._beta[left] = 0.0

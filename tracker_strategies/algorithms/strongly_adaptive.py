@@ -52,7 +52,7 @@ class StronglyAdaptive(DiscountVote):
     2
     """
 
-    _state = ("_ridges", "_hints", "_vote", "_forecast", "_loss")
+    _state = ("_a", "_ridges", "_hints", "_vote", "_forecast", "_loss")
 
     def __init__(
         self,
@@ -129,6 +129,7 @@ class StronglyAdaptive(DiscountVote):
         return float((self._vote.p * clipped).sum() + sum(self._vote.asleep) * self._hints.reference[0])
 
     def _forget(self, left: Mask) -> None:
+        self._renew_units(left)
         for ridge in self._ridges[: self.awake]:
             ridge.forget(left)
 
@@ -150,7 +151,7 @@ class StronglyAdaptive(DiscountVote):
         p = vote.p[:, self._gammas > 0.0]
         p = p / p.sum()
         v = np.sum([ridge.combined(row[:, None]) for ridge, row in zip(self._ridges, p, strict=False)], axis=0)
-        return W.project(v if free is None else v[free])
+        return self._invested(v, W, free)
 
     def _restart(self, levels: list[int], free: Mask | None) -> None:
         for i in levels:

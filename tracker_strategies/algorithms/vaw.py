@@ -89,7 +89,7 @@ class DiscountedVAW(RidgeForecaster):
     0.571429
     """
 
-    _state = ("_ridge", "_hints", "_forecast", "_hint", "_loss")
+    _state = ("_a", "_ridge", "_hints", "_forecast", "_hint", "_loss")
 
     def __init__(
         self,
@@ -164,6 +164,7 @@ class DiscountedVAW(RidgeForecaster):
         return target
 
     def _forget(self, left: Mask) -> None:
+        self._renew_units(left)
         self._ridge.forget(left)
 
     def _learn(self, w: Array, x: Array, y: Any, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
@@ -179,7 +180,7 @@ class DiscountedVAW(RidgeForecaster):
         self._forecast, self._hint = float(mix.dot(forecasts[0])) + base, float(mix.dot(hints[0])) + base
         self._loss = 0.5 * float(mix.dot(error * error))
         v = ridge.combined(self._mix)
-        return W.project(v if free is None else v[free])
+        return self._invested(v, W, free)
 
     def diagnostics(self) -> dict[str, float]:
         """Return forecast and hint of the last round and half the squared error (0 before the first), means over the targets."""

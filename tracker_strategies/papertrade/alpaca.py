@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import logging
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -12,7 +15,7 @@ from typing import Any
 
 from tracker_strategies.papertrade.actions import Action
 from tracker_strategies.papertrade.broker import Holdings, Quotes, Report, Status, Ticket
-from tracker_strategies.papertrade.endpoint import Line, check_address, make_client, read_keys
+from tracker_strategies.papertrade.endpoint import Line, check_address, make_client, read_keys, stream_address
 from tracker_strategies.papertrade.errors import BrokerKeysError, BrokerUnavailableError, OrderRefusedError
 
 #: What Alpaca calls an order that is over; every other state may still change.
@@ -50,7 +53,8 @@ class AlpacaBroker:
     least_value = 1.0
 
     def __init__(self, key: str, secret: str, url: str = "", *, pause: Callable[[float], None] = time.sleep) -> None:
-        self._line = Line(make_client(check_address(url), key, secret), (key, secret), pause)
+        self._url, self._keys = check_address(url), (key, secret)
+        self._line = Line(make_client(self._url, key, secret), self._keys, pause)
 
     @classmethod
     def from_environment(cls, url: str = "", environment: Mapping[str, str] = os.environ, **options: Any) -> AlpacaBroker:
@@ -145,6 +149,28 @@ class AlpacaBroker:
     def time(self) -> datetime | None:
         """Alpaca's clock."""
         return self._line.read("clock", lambda client: _aware(client.get_clock().timestamp))
+
+    def listen(self, seconds: float) -> bool:
+        """Wait for Alpaca's stream of trade updates to tell of an order. Without a connection the time just passes."""
+        from alpaca.trading.stream import TradingStream
+
+        heard = threading.Event()
+
+        async def hear(update: Any) -> None:
+            heard.set()
+
+        quiet = logging.getLogger("alpaca.trading.stream")
+        level, quiet.level = quiet.level, logging.CRITICAL  # it retries by itself; what it says helps nobody
+        stream = TradingStream(*self._keys, paper=True, url_override=stream_address(self._url))
+        stream.subscribe_trade_updates(hear)
+        thread = threading.Thread(target=stream.run, daemon=True)
+        thread.start()
+        try:
+            return heard.wait(seconds)
+        finally:
+            with contextlib.suppress(Exception):  # it may not have got as far as having something to stop
+                stream.stop()
+            quiet.level = level
 
     def close(self) -> None:
         """Nothing is kept open."""

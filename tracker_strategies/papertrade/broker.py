@@ -135,5 +135,8 @@ class Broker(Protocol):
     def time(self) -> datetime | None:
         """The broker's own clock; None when it has none."""
 
+    def listen(self, seconds: float) -> bool:
+        """Wait until something happens to an order, at most so long; True when it did."""
+
     def close(self) -> None:
         """Let go of files and connections."""

@@ -138,8 +138,8 @@ class Decider:
             return []
         text = (
             f"divergence: replayed today, the strategy decides otherwise on {len(wrong)} sessions, first on {wrong[0]} (weights "
-            f"off by up to {worst:.2g}): its code, its parameters or the data have changed. What was decided stays; new decisions "
-            "follow the new code"
+            f"off by up to {worst:.2g}): its code, its parameters or the data have changed. What was decided stays; new "
+            "decisions follow the new code"
         )
         if self.journal.one("select text from events where kind = 'divergence' order by id desc limit 1") != text:
             with self.journal.transaction("divergence"):

@@ -57,6 +57,12 @@ def check_address(url: str) -> str:
     )
 
 
+def stream_address(url: str) -> str:
+    """Where the same host streams its trade updates."""
+    scheme, _, rest = check_address(url).partition("://")
+    return f"{'wss' if scheme == 'https' else 'ws'}://{rest}/stream"
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback

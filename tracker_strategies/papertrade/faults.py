@@ -124,6 +124,10 @@ class FaultyBroker:
         """The broker's clock."""
         return self._broker.time()
 
+    def listen(self, seconds: float) -> bool:
+        """Wait for news."""
+        return self._broker.listen(seconds)
+
     def close(self) -> None:
         """Let go."""
         self._broker.close()

@@ -159,6 +159,10 @@ class SimulatedBroker:
         """It lives by sessions, not by the clock."""
         return None
 
+    def listen(self, seconds: float) -> bool:
+        """Nothing happens between two sessions."""
+        return False
+
     # -- the market ----------
 
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:

@@ -86,8 +86,14 @@ def watch(
             soon = True
         except PaperError as problem:
             complain(f"{type(problem).__name__}: {problem}")
-        if rounds != 0:
-            _sleep_until(wake_up(clock, soon=soon, waits=waits), time_of_day, pause)
+        if rounds == 0:
+            return
+        moment = wake_up(clock, soon=soon, waits=waits)
+        if waits and moment - time_of_day() <= AGAIN:  # the market is open, and sells are being filled
+            with account.broker() as broker:
+                if broker.listen((moment - time_of_day()).total_seconds()):
+                    continue
+        _sleep_until(moment, time_of_day, pause)
 
 
 def wake_up(clock: WallClock, *, soon: bool = False, waits: bool = False) -> datetime:

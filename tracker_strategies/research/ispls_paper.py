@@ -1,7 +1,7 @@
 """The experiments of the iS-PLS paper, run again: ``tracker reproduce ispls``.
 
-McWilliams, Montana, *Sparse partial least squares regression for on-line variable selection with multivariate data streams*, 2010:
-simulations of section 4, and of section 5 the portfolio of ten names that follows the S&P 100 and the Nikkei at once.
+McWilliams, Montana, *Sparse partial least squares regression for on-line variable selection with multivariate data streams*,
+2010: simulations of section 4, and of section 5 the portfolio of ten names that follows the S&P 100 and the Nikkei at once.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def reproduce_ispls(
     jobs : int, optional
         Processes; all cores by default, 1 stays in this one.
     data : sequence of paths or panels
-        None; or one: daily prices of an index, column INDEX, and its names, for portfolios of at most 50 names; or two: the S&P 100
-        and the Nikkei, each with its index, for the bivariate experiment; or these three, the daily file last.
+        None; or one: daily prices of an index, column INDEX, and its names, for portfolios of at most 50 names; or two: the S&P
+        100 and the Nikkei, each with its index, for the bivariate experiment; or these three, the daily one last.
     members : int, default 1000
         Random portfolios of the bivariate experiment; at most 200 of the other.
     progress : callable, optional
@@ -67,8 +67,8 @@ def reproduce_ispls(
     -------
     dict
         ``paper``, ``accepted``, ``claims``, ``tables`` and ``charts`` as
-        :func:`~tracker_strategies.research.paper_page.write_paper` takes them, and all figures under ``simulations``, ``bivariate``
-        and ``small``. But for seconds it depends on the arguments only.
+        :func:`~tracker_strategies.research.paper_page.write_paper` takes them, and all figures under ``simulations``,
+        ``bivariate`` and ``small``. But for seconds it depends on the arguments only.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def reproduce_ispls(
 
     Notes
     -----
-    A run takes about 12 s of one core, one with rivals 30 s more; the bivariate experiment 20 s, small portfolios a minute, most of
-    it for SLAIT.
+    A run takes about 12 s of one core, one with rivals 30 s more; the bivariate experiment 20 s, small portfolios a minute, most
+    of it for SLAIT.
     """
     if count("runs", runs) < 2:
         raise ParameterError(f"runs must be at least 2, or no mean has a standard error, got {runs!r}")
@@ -120,7 +120,8 @@ def reproduce_ispls(
             result[kind] = small_portfolio(market.X, market.Y[:, 0], members=min(members, SMALL_MEMBERS), seed=int(seed))
             result["claims"] += small_claims(result[kind])
         step()
-    return _plain({**result, "tables": tables(result), "charts": charts(result)})
+    plain: dict[str, Any] = _plain({**result, "tables": tables(result), "charts": charts(result)})
+    return plain
 
 
 def _markets(sources: Sequence[Source]) -> dict[str, Market]:

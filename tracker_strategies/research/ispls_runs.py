@@ -143,9 +143,9 @@ def responses(seed: int, number: int) -> Found:
     return found
 
 
-def responses_one_by_one(seed: int, number: int) -> Found:
+def responses_one_by_one(seed: int, number: int, rounds: int = data.ROUNDS) -> Found:
     """Section 4.5 for rivals, which know one response: the first of the fifty stands for all, they are alike."""
-    stream = data.many_responses(data.generator(seed, 4, number))
+    stream = data.many_responses(data.generator(seed, 4, number)).first(rounds)
     common: dict[str, Any] = {"theta": data.SIZE, "standardise": False, "mapping": "project", "warm_up": NEVER}
     rivals: dict[str, RecursiveLars | AdaptiveLasso] = {
         "R-LARS": RecursiveLars(data.VARIABLES, forgetting=RIVAL_FORGETTING, **common),
@@ -153,7 +153,7 @@ def responses_one_by_one(seed: int, number: int) -> Found:
     }
     found: Found = {}
     for name, learner in rivals.items():
-        most, active, errors = np.empty(data.ROUNDS), np.empty(data.ROUNDS), np.empty(data.ROUNDS)
+        most, active, errors = np.empty(rounds), np.empty(rounds), np.empty(rounds)
         start = perf_counter()
         for t, (x, y) in enumerate(zip(stream.X, stream.Y[:, 0].tolist(), strict=True)):
             errors[t] = (y - float(x @ learner.coefficients[:, 0])) ** 2

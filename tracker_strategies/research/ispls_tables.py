@@ -81,7 +81,7 @@ def charts(result: Mapping[str, Any]) -> dict[str, Lines]:
     return found
 
 
-def _responses(s: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _responses(s: Mapping[str, Any]) -> Sequence[Sequence[str]]:
     own = [
         (f"iS-PLS, {name}", _pm(v["sensitivity"]), "", f"{v['mse'][0]:.3g}", f"{v['seconds'][0]:.2f}", "8.31")
         for name, v in s["responses"].items()

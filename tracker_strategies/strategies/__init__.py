@@ -3,6 +3,7 @@
 from tracker_strategies.strategies.adaptive_gradient import AdaGradTracker
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.baselines import BuyAndHold, ConstantWeight, EqualWeight
+from tracker_strategies.strategies.enhanced import EnhancedEnsembleTracker
 from tracker_strategies.strategies.ensemble import EnsembleTracker, LeastSquaresTracker
 from tracker_strategies.strategies.forecasters import AdaptiveDiscountTracker, DiscountedVAWTracker, VAWTracker
 from tracker_strategies.strategies.passive_aggressive import (
@@ -24,6 +25,7 @@ from tracker_strategies.strategies.regressions import (
 #: Every strategy that can be run by name, in the order in which it is listed.
 STRATEGIES: tuple[type[TrackerStrategy], ...] = (
     EnsembleTracker,
+    EnhancedEnsembleTracker,
     LeastSquaresTracker,
     PATracker,
     PASTracker,
@@ -54,6 +56,7 @@ __all__ = [
     "BuyAndHold",
     "ConstantWeight",
     "DiscountedVAWTracker",
+    "EnhancedEnsembleTracker",
     "EnsembleTracker",
     "EqualWeight",
     "LeastSquaresTracker",

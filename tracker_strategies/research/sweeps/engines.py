@@ -33,6 +33,8 @@ from tracker_strategies.research.sweeps.worker import (
 
 #: Seconds to wait for a scheduler, and for its first worker.
 PATIENCE = 10.0
+#: Short cells go to a cluster together, so many that a task takes about this long: a task costs the scheduler milliseconds.
+TASK_SECONDS, MOST_TOGETHER = 0.1, 64
 
 
 class Engine(Protocol):
@@ -210,25 +212,34 @@ class DaskEngine:
     def run(self, cells: Iterable[Cell]) -> Iterator[Row]:
         """See :class:`Engine`."""
         code, source = code_version(), iter(cells)
-        waiting: dict[Any, Cell] = {}
+        waiting: dict[Any, list[Cell]] = {}
         finished = self._dask.as_completed(loop=self._client.loop, with_results=True, raise_errors=False)
-        room, asked = 0, -math.inf
+        room, asked, size = 0, -math.inf, 1
+
+        def send(batches: list[list[Cell]]) -> None:
+            futures = self._client.map(run_on_cluster, batches, code=code, key=f"cells-{uuid.uuid4().hex}", pure=False)
+            waiting.update(zip(futures, batches, strict=True))
+            finished.update(futures)
+
         try:
             while True:
                 if time.monotonic() - asked > 5.0:  # workers come and go
-                    room, asked = max(64, 4 * sum(self._client.nthreads().values())), time.monotonic()
-                new = list(islice(source, room - len(waiting)))
+                    room, asked = max(16, 4 * sum(self._client.nthreads().values())), time.monotonic()
+                new = [taken for _ in range(room - len(waiting)) if (taken := list(islice(source, size)))]
                 if new:
-                    keys = [f"cell-{cell.key(code)}" for cell in new]
-                    futures = self._client.map(run_on_cluster, new, code=code, key=keys, pure=False)
-                    waiting.update(zip(futures, new, strict=True))
-                    finished.update(futures)
+                    send(new)
                 if not waiting:
                     return
                 for future, result in finished.next_batch():
-                    row = self._row(future.status, result, waiting.pop(future), code)
+                    batch, status = waiting.pop(future), future.status
                     future.release()
-                    yield row
+                    if status == "error" and len(batch) > 1 and isinstance(result[1], self._dask.scheduler.KilledWorker):
+                        send([[cell] for cell in batch])  # one of them kills workers; the others need not suffer
+                        continue
+                    rows = self._rows(status, result, batch, code)
+                    spent = sum(row["seconds"] for row in rows) / len(rows)
+                    size = min(MOST_TOGETHER, max(1, round(TASK_SECONDS / max(spent, 1e-6))))
+                    yield from rows
         except (OSError, self._dask.client.FutureCancelledError):  # of Dask: the connection is gone
             raise self._gone() from None
         finally:
@@ -242,17 +253,17 @@ class DaskEngine:
     def _gone(self) -> WorkerError:
         return WorkerError(f"the scheduler at {self._address} went away; finished rows are kept. Run the same command to go on")
 
-    def _row(self, status: str, result: Any, cell: Cell, code: str) -> Row:
+    def _rows(self, status: str, result: Any, batch: list[Cell], code: str) -> list[Row]:
         if status == "finished":
-            row: Row = result
-            return row
+            rows: list[Row] = result
+            return rows
         if status != "error":  # cancelled or lost, and nobody here has cancelled it
             raise self._gone()
         _, problem, _ = result
         if isinstance(problem, WorkerError):
             raise problem from None
         if isinstance(problem, self._dask.scheduler.KilledWorker):
-            return failed(describe(cell, code), problem)
+            return [failed(describe(cell, code), problem) for cell in batch]
         raise WorkerError(f"a worker could not run a cell ({type(problem).__name__}: {problem}); is the package installed there?")
 
 

@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, lru_cache
 from pathlib import Path
@@ -58,8 +58,8 @@ def run_in_pool(cell: Cell, code: str, shelf: str) -> Row:
     return evaluate(cell, code)
 
 
-def run_on_cluster(cell: Cell, code: str) -> Row:
-    """Run a cell in a worker of a cluster, which has had its panels since it joined.
+def run_on_cluster(cells: Sequence[Cell], code: str) -> list[Row]:
+    """Run cells in a worker of a cluster, which has had its panels since it joined.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def run_on_cluster(cell: Cell, code: str) -> Row:
     if code != code_version():
         raise WorkerError(version_words(f"{socket.gethostname()}:{os.getpid()}", code_version(), code))
     _single_threaded()
-    return evaluate(cell, code)
+    return [evaluate(cell, code) for cell in cells]
 
 
 def version_words(who: str, theirs: str, ours: str) -> str:
