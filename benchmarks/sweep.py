@@ -64,7 +64,7 @@ def run() -> Report:
             from distributed import LocalCluster
 
             with (
-                LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+                LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
                 DaskEngine(cluster.scheduler_address, {}) as dask,
             ):
                 contenders[DASK] = lambda: run_on(dask, sweep)
@@ -77,7 +77,7 @@ def overhead(report: Report, contenders: dict[str, Callable[[], Any]], engines: 
     """Time the contenders side by side with warm workers, then the small cells on each engine."""
     for contender in contenders.values():
         contender()
-    timings, rows = side_by_side(contenders, 5)
+    timings, rows = side_by_side(contenders, 9)
     report.timings(timings, ONE)
     truth = _figures(rows[ONE])
     off = max(float(np.abs(_figures(rows[name]) - truth).max()) for name in contenders)

@@ -10,6 +10,8 @@ from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
     from datafeeds.adapters import IndexData, SingleIndexData
+    from datafeeds.cleaning import clean
+    from datafeeds.cleaning_report import CleaningReport, Finding
     from datafeeds.clock import PanelClock
     from datafeeds.feeds import PanelFeed
     from datafeeds.fetch_limits import Limits
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from datafeeds.panel import MarketPanel
     from datafeeds.readers import load_sample, open_source, read_panel
     from datafeeds.renames import Rename, read_renames, rename
+    from datafeeds.resampling import resample
     from datafeeds.sectors import read_sectors
+    from datafeeds.sessions import SessionReport, check_sessions, expected_sessions
     from datafeeds.synthetic import SyntheticMarket, simulate_market, synthetic_market
     from datafeeds.synthetic_events import MarketEvent
     from datafeeds.ticker_folders import read_ticker_folder
@@ -29,8 +33,10 @@ if TYPE_CHECKING:
     from datafeeds.yahoo import fetch_yahoo, yahoo_panel
 
 _HOMES = {
+    "CleaningReport": "cleaning_report",
     "ExchangeRate": "markets",
     "FetchError": "fetch_report",
+    "Finding": "cleaning_report",
     "IndexData": "adapters",
     "Limits": "fetch_limits",
     "Market": "markets",
@@ -40,9 +46,13 @@ _HOMES = {
     "PanelClock": "clock",
     "PanelFeed": "feeds",
     "Rename": "renames",
+    "SessionReport": "sessions",
     "SingleIndexData": "adapters",
     "Spell": "membership",
     "SyntheticMarket": "synthetic",
+    "check_sessions": "sessions",
+    "clean": "cleaning",
+    "expected_sessions": "sessions",
     "fetch_yahoo": "yahoo",
     "join_markets": "union_calendar",
     "load_sample": "readers",
@@ -54,6 +64,7 @@ _HOMES = {
     "read_sectors": "sectors",
     "read_ticker_folder": "ticker_folders",
     "rename": "renames",
+    "resample": "resampling",
     "simulate_market": "synthetic",
     "synthetic_market": "synthetic",
     "with_members": "membership",
@@ -61,9 +72,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "CleaningReport",
     "DataError",
     "ExchangeRate",
     "FetchError",
+    "Finding",
     "IndexData",
     "Limits",
     "Market",
@@ -73,11 +86,15 @@ __all__ = [
     "PanelClock",
     "PanelFeed",
     "Rename",
+    "SessionReport",
     "SingleIndexData",
     "Spell",
     "SyntheticMarket",
     "TrackerError",
     "UniverseError",
+    "check_sessions",
+    "clean",
+    "expected_sessions",
     "fetch_yahoo",
     "join_markets",
     "load_sample",
@@ -89,6 +106,7 @@ __all__ = [
     "read_sectors",
     "read_ticker_folder",
     "rename",
+    "resample",
     "simulate_market",
     "synthetic_market",
     "with_members",

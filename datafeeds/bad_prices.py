@@ -33,8 +33,8 @@ def find_spikes(close: FloatArray, times: float) -> BoolArray:
     if len(close) > 2:
         before, after = close[1:-1] / close[:-2], close[1:-1] / close[2:]
         spike[1:-1] = (np.minimum(before, after) >= times) | (np.maximum(before, after) <= 1.0 / times)
-        # Of two in a row (up, then down below both neighbours) the first is the print; the second is judged against it.
-        spike[1:] &= ~spike[:-1]
+        for t in np.flatnonzero(spike):  # the bar after a bad print only looks like one beside it
+            spike[t] = not spike[t - 1]
     return spike
 
 

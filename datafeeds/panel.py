@@ -24,6 +24,7 @@ from datafeeds.checks import (
     find_holes,
     fingerprint_of,
 )
+from datafeeds.cleaning_report import CleaningReport
 from datafeeds.errors import DataError, UniverseError
 
 FloatArray = NDArray[np.float64]
@@ -69,6 +70,8 @@ class MarketPanel:
     at_decision : (N,) bool, optional
         Assets whose close is the moment at which a bar's decisions are made. The close of the others is history by then, because
         their market closes before (:mod:`datafeeds.multi_index`), and no order can fill at it. None means all.
+    cleaning : CleaningReport, optional
+        What :func:`datafeeds.clean` found and did, if it was asked.
 
     Raises
     ------
@@ -90,6 +93,7 @@ class MarketPanel:
     target_seen: BoolArray | None = None
     members: BoolArray | None = None
     at_decision: BoolArray | None = None
+    cleaning: CleaningReport | None = None
 
     def __post_init__(self) -> None:
         """Validate, and freeze the arrays: a panel is shared, so nobody may write to it."""
@@ -187,7 +191,7 @@ class MarketPanel:
             seen = ~np.isnan(levels)
             check_common_dates(seen, names, dates)
             levels = fill_target_gaps(levels)
-        full = {k: v[[c for c in columns if c not in names]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
+        full: dict[str, Any] = {k: v[prices.columns[keep]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
         return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, target_seen=seen, **full)
 
     # -- reading ----------

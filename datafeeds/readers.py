@@ -13,6 +13,7 @@ import pandas as pd
 
 from datafeeds.adjustment import Adjustment
 from datafeeds.bar_rows import Frames, is_long
+from datafeeds.cleaning import clean as cleaned
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.long_tables import long_frames, read_long_table
 from datafeeds.membership import Members, with_members
@@ -90,6 +91,7 @@ def open_source(
     adjust: str = "split",
     members: Members | None = None,
     renames: str | os.PathLike[str] | None = None,
+    clean: str | None = None,
 ) -> MarketPanel:
     """The panel that a SOURCE of the command line stands for.
 
@@ -116,10 +118,15 @@ def open_source(
         Who belonged to the index when: see :func:`~datafeeds.membership.with_members`.
     renames : path, optional
         Ticker changes: see :func:`~datafeeds.renames.rename`.
+    clean : {"flag", "drop", "winsorise"}, optional
+        Look for bad prices, before members are told apart, and keep the report as the panel's attribute `cleaning`: see
+        :func:`~datafeeds.cleaning.clean`. By default prices are taken as they are.
     """
     panel = _opened(source, targets, gaps, seed, adjust)
     changes = () if renames is None else read_renames(renames)
     panel = rename(panel, changes)
+    if clean is not None:
+        panel = cleaned(panel, policy=clean)[0]
     return panel if members is None else with_members(panel, members, changes)
 
 

@@ -58,7 +58,7 @@ def join_markets(
     span = slice(int(np.argmax(seen.all(axis=1))), 1 + min(int(np.flatnonzero(column)[-1]) for column in seen.T))
     for name, currency in _foreign(blocks, leader, base).items():
         views[name].rate = _rates(_rate(name, currency, fx), currency, days, moments, views[name].new, fx_carry, span)
-    parts = {part: values[span] for part, values in _bars(list(views.values())).items()}
+    parts: dict[str, Any] = {part: values[span] for part, values in _bars(list(views.values())).items()}
     symbols = tuple(asset for s in sessions.values() for asset in s.assets)
     alive = np.isfinite(parts["close"]).any(axis=0)
     lost = {symbols[i]: "no price in the time that the targets have in common" for i in np.flatnonzero(~alive)}

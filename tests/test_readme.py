@@ -31,7 +31,7 @@ def test_the_table_is_that_of_the_demo():
     from tracker_strategies import CostModel, backtest
 
     rows = re.findall(r"^\| `([a-z-]+)`[^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|([^|]+)\|([^|]+)\|$", README, re.M)
-    assert [row[0] for row in rows] == ["pa", "equal-weight", "buy-and-hold"]
+    assert [row[0] for row in rows] == ["ensemble", "pa", "equal-weight", "buy-and-hold"]
     panel = load_sample()
     for name, te, excess, turnover, cost, names in rows:
         m = backtest(panel, name, costs=CostModel(bps=5), orders=False).metrics()
@@ -67,6 +67,6 @@ def test_what_it_says_of_the_best_constant_weights():
     y = panel.target_close[1:, 0] / panel.target_close[:-1, 0] - 1.0
     w, _ = nnls(np.vstack([panel.returns, np.full(panel.n_assets, 1e3)]), np.append(y, 1e3))
     miss = 1e4 * np.sqrt(np.mean((panel.returns @ w - y) ** 2))
-    (said,) = re.findall(r"still miss by (\d+) bp a bar", README)
+    (said,) = re.findall(r"hindsight, miss by (\d+) bp a bar", README)
     assert abs(w.sum() - 1.0) < 1e-6
     assert abs(miss - float(said)) <= 0.5

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tracker_strategies.errors import TrackerError
+from tracker_strategies.leaderboard_cli import leaderboard
 from tracker_strategies.papertrade.cli import app as paper
 from tracker_strategies.research.sweeps.cli import app as sweep
 from tracker_strategies.research.sweeps.cli import tune
@@ -161,7 +162,7 @@ def fetch(
 
 @app.command()
 def demo(out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo") -> None:
-    """The passive-aggressive tracker and its baselines on the bundled sample: 5 bp costs, fills at the next open."""
+    """The recommended tracker, the plain one and the baselines on the bundled sample: 5 bp costs, fills at the next open."""
     from tracker_strategies.commands import run_demo
 
     run_demo(out)
@@ -194,6 +195,7 @@ def reproduce(
 
 app.add_typer(sweep, name="sweep")
 app.command("tune")(tune)
+app.command("leaderboard")(leaderboard)
 app.add_typer(paper, name="paper")
 
 

@@ -129,10 +129,10 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
 
 
 def run_demo(out: str) -> None:
-    """PA and the baselines on the sample; see ``tracker demo --help``."""
+    """The ensemble, PA and the baselines on the sample; see ``tracker demo --help``."""
     request = Request(costs=CostModel(bps=DEMO_COST_BPS), out=out)
     panel = open_source(request.data, request.targets)
-    classes = [strategy_by_name(name) for name in ("pa", *BASELINES)]
+    classes = [strategy_by_name(name) for name in ("ensemble", "pa", *BASELINES)]
     for cls in classes:
         check_place(Path(out) / cls.alias_name)
     console = Console()

@@ -131,6 +131,7 @@ def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_
         decisions=holdings.decisions,
         seen=tracking.seen,
         omega=tracking.omega,
+        events=strategy.tracker.universe.named_events(strategy.symbols) if isinstance(strategy, TrackerStrategy) else (),
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(strategy.analyzers, "diagnostics") else None,
     )
 

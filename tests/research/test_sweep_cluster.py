@@ -88,15 +88,21 @@ def wait_for_workers(address, n):
 
 
 class Act(Unwatched):
-    """Does something after so many rows."""
+    """Does something after so many rows, and then perhaps something else."""
 
     def __init__(self, after, act):
-        self.left, self.act = after, act
+        self.acts = [(after, act)]
+
+    def then(self, after, act):
+        self.acts.append((after, act))
+        return self
 
     def row(self, row):
-        self.left -= 1
-        if not self.left:
-            self.act()
+        if self.acts:
+            (left, act), *later = self.acts
+            self.acts = [(left - 1, act), *later] if left > 1 else later
+            if left == 1:
+                act()
 
 
 def test_a_cluster_gives_the_same_rows_as_one_process(sweep, undisturbed, scheduler, worker, tmp_path):
@@ -114,31 +120,19 @@ def test_a_cluster_gives_the_same_rows_as_one_process(sweep, undisturbed, schedu
     assert not any(who.endswith(f":{os.getpid()}") for who in seen)
 
 
-def test_a_worker_killed_in_the_middle_and_one_that_joins_later_leave_no_trace(sweep, undisturbed, scheduler, worker, tmp_path):
+def test_workers_killed_in_the_middle_and_one_that_joins_later_leave_no_trace(sweep, undisturbed, scheduler, worker, tmp_path):
+    """First one of two dies, then the other too: panels are not lost with the workers that held them."""
     first, second = worker(), worker()
     wait_for_workers(scheduler, 2)
 
-    def disturb():
-        os.kill(first.pid, signal.SIGKILL)
+    def disturb_again():
+        os.kill(second.pid, signal.SIGKILL)
         worker()
 
-    summary = run_sweep(sweep, tmp_path, scheduler=scheduler, watcher=Act(10, disturb))
+    watcher = Act(10, lambda: os.kill(first.pid, signal.SIGKILL)).then(15, disturb_again)
+    summary = run_sweep(sweep, tmp_path, scheduler=scheduler, watcher=watcher)
     assert (summary.ran, summary.failed) == (80, 0)
-    assert first.wait() == -signal.SIGKILL
-    assert second.poll() is None
-    assert rows_of(tmp_path) == undisturbed
-
-
-def test_all_workers_killed_and_another_one_takes_over(sweep, undisturbed, scheduler, worker, tmp_path):
-    """Panels are not lost with the workers that held them."""
-    only = worker()
-    wait_for_workers(scheduler, 1)
-
-    def disturb():
-        os.kill(only.pid, signal.SIGKILL)
-        worker()
-
-    assert run_sweep(sweep, tmp_path, scheduler=scheduler, watcher=Act(10, disturb)).failed == 0
+    assert first.wait() == second.wait() == -signal.SIGKILL
     assert rows_of(tmp_path) == undisturbed
 
 

@@ -13,6 +13,8 @@ from tracker_strategies.algorithms.validation import Array, Mask
 
 BLOCK = 64
 """Rounds whose rank-one updates are gathered into one update of rank `BLOCK`."""
+LARGE = 1000
+"""Number of assets from which on blocks have their full length: below it half of that is faster."""
 CHECK = 4
 """Blocks from one check of the inverse, and correction of the solution, to the next."""
 OFF = 1e-9
@@ -92,7 +94,8 @@ class PrimalRidge(Part):
         self._flat_w = self._w.reshape(-1, d)
         self._discounts: list[float] = self.gammas.tolist()
         # Within a block the inverse is a difference of numbers that have grown by gamma^-j: two digits may be lost, not more.
-        self._most = min(BLOCK, max(1, int(np.log(0.01) / np.log(min(*self._discounts, 0.99)))))
+        longest = BLOCK if d >= LARGE else BLOCK // 2
+        self._most = min(longest, max(1, int(np.log(0.01) / np.log(min(*self._discounts, 0.99)))))
         self._plan()
 
     def _plan(self) -> None:

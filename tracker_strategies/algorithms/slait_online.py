@@ -122,9 +122,17 @@ class SLAIT(OnlineAlgorithm):
         others = np.where(seen.any(axis=0), self._w, 0.0)
         others[taking_part] = w
         others[fitted] = 0.0
-        result = slait(
-            X[:, fitted],
-            y - X @ others,
+        found = self._solve(X[:, fitted], y - X @ others, room)
+        self._fits += 1
+        new = w.copy()
+        new[inside] = found
+        return new
+
+    def _solve(self, X: Array, y: Array, room: float) -> Array:
+        """Return the weights of the names in X, with sum `room`, that track y."""
+        return slait(
+            X,
+            y,
             lam=self.lam,
             u=min(self.u, 1.0),
             measure=self.measure,
@@ -132,11 +140,7 @@ class SLAIT(OnlineAlgorithm):
             max_iter=self.max_iter,
             accelerate=self.accelerate,
             total=room,
-        )
-        self._fits += 1
-        new = w.copy()
-        new[inside] = result.w
-        return new
+        ).w
 
     def diagnostics(self) -> dict[str, float]:
         """Return the number of fits so far and of assets held."""

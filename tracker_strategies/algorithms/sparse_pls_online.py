@@ -233,10 +233,14 @@ class SparsePLS(SparseFactors):
         return self._coefficients(self._R, np.eye(self._R))
 
     def forecast(self, x: Any) -> Array:
-        r"""Return :math:`x \beta_t`, shape (q,): the regression's own forecast, which no portfolio need earn."""
+        r"""Return :math:`x \beta_t`, shape (q,): the regression's own forecast, which no portfolio need earn. Entries of
+        inactive assets are ignored.
+        """
         x = self._vector(x)
+        if self._active is not None:
+            x = np.where(self._active, x, 0.0)
         self._norm2(x)
-        return np.asarray(x.dot(self.coefficients))
+        return np.asarray(self._scores(x)[: self._R].dot(self._W[self._R - 1, : self._R]))
 
     def diagnostics(self) -> dict[str, float]:
         """Return lambda_t, R_t, the forecast error of the last round (root mean square over the targets) and names held."""

@@ -51,6 +51,9 @@ class RunRecord:
         Where an index has a level of its own; elsewhere, on its holidays, `index` repeats the last one. None means everywhere.
     omega : (q,) float, optional
         Weights of the indices in the blend that is tracked; equal by default.
+    events : tuple of mappings with date, symbol and event
+        Listings, delistings, settlements (with shares and price), relistings and changes of the members, over the whole run. See
+        :class:`~tracker_strategies.strategies.universe.UniverseEvent`.
     """
 
     strategy: str
@@ -69,6 +72,7 @@ class RunRecord:
     diagnostics: pd.DataFrame | None = None
     seen: NDArray[np.bool_] | None = None
     omega: FloatArray | None = None
+    events: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
     def returns(self) -> FloatArray:

@@ -127,6 +127,7 @@ def replay(
         decisions=path.decisions,
         seen=panel.target_seen,
         omega=tracker.goal.omega,
+        events=tracker.universe.named_events(panel.symbols),
     )
 
 

@@ -82,8 +82,9 @@ class Tracker:
         due = self.observe(bar) or self._owed
         gone = self.universe.gone
         if gone is not None:
-            for i in np.flatnonzero(gone & (desk.sizes() > 0.0)):
-                desk.settle(int(i), float(bar.close[i]))
+            for i in np.flatnonzero(gone & (desk.sizes() > 0.0)).tolist():
+                self.universe.settled(bar, i, float(desk.sizes()[i]))
+                desk.settle(i, float(bar.close[i]))
         self._decided = None
         self._owed = due and self._misses(bar, desk)
         if not due:

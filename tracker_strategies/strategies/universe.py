@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,28 @@ from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.strategies.gate import Bar
 
 BoolArray = NDArray[np.bool_]
+
+
+class UniverseEvent(NamedTuple):
+    """Something that happened to one name.
+
+    Attributes
+    ----------
+    date : datetime64
+        The bar on which it was known: a name counts as delisted only when its pause has lasted too long.
+    asset : int
+        Number of the name.
+    event : str
+        `listed`, `delisted`, `settled` (its position was booked out), `relisted`, `joined` or `left` (the index).
+    shares, price : float or None
+        Of a settlement.
+    """
+
+    date: np.datetime64
+    asset: int
+    event: str
+    shares: float | None = None
+    price: float | None = None
 
 
 class Universe:
@@ -31,6 +55,8 @@ class Universe:
         Names that may be held next; None while that is all of them and always has been.
     gone : (N,) bool or None
         Names whose positions have to be settled.
+    events : list of UniverseEvent
+        What has happened so far, in the order of time. Who is there on the first bar is no event.
     """
 
     def __init__(self, n_assets: int, listing_warmup: int, delist_after: int) -> None:
@@ -41,6 +67,9 @@ class Universe:
         self._listed_for: NDArray[np.int64] | None = None
         self.active: BoolArray | None = None
         self.gone: BoolArray | None = None
+        self.events: list[UniverseEvent] = []
+        self._unlisted: BoolArray | None = None
+        self._member: BoolArray | None = None
 
     def follow(self, bar: Bar) -> bool:
         """Take in a bar; True when the names that may be held are others than before."""
@@ -50,7 +79,9 @@ class Universe:
         if self._listed_for is None:  # what is listed when gaps begin to matter has been so from the start
             self._listed_for = np.where(age >= 0, self._warmup + 1, 0)
         self._listed_for += age == 0
+        left = np.zeros(self._n, dtype=bool) if self.gone is None else self.gone
         self.gone = age > self._patience
+        self._tell(bar, age < 0, left, self.gone)
         self._listed_for[self.gone] = 0
         before, self.active = self.active, (self._listed_for > self._warmup) & ~self.gone
         if bar.member is not None:
@@ -59,3 +90,29 @@ class Universe:
             day = bar.date.astype("datetime64[D]")
             raise UniverseError(f"no asset can be held on {day}: all are unlisted, in warm-up, delisted or not in the index")
         return before is not None and bool((self.active != before).any())
+
+    def _tell(self, bar: Bar, unlisted: BoolArray, left: BoolArray, gone: BoolArray) -> None:
+        """Write down what is other than on the bar before."""
+        if self._unlisted is not None:
+            self._note(bar, "listed", self._unlisted & ~unlisted)
+        self._note(bar, "relisted", left & ~gone)
+        self._note(bar, "delisted", gone & ~left)
+        if bar.member is not None and self._member is not None:
+            self._note(bar, "joined", bar.member & ~self._member)
+            self._note(bar, "left", self._member & ~bar.member)
+        self._unlisted, self._member = unlisted, bar.member
+
+    def _note(self, bar: Bar, event: str, which: BoolArray) -> None:
+        self.events += [UniverseEvent(bar.date, i, event) for i in np.flatnonzero(which).tolist()]
+
+    def settled(self, bar: Bar, asset: int, shares: float) -> None:
+        """Write down that the position in a delisted name was booked out at its last price."""
+        self.events.append(UniverseEvent(bar.date, asset, "settled", shares, float(bar.close[asset])))
+
+    def named_events(self, symbols: Sequence[str]) -> tuple[dict[str, Any], ...]:
+        """The events with the names of the assets, for the record of a run."""
+        return tuple(
+            {"date": str(e.date.astype("datetime64[s]")).removesuffix("T00:00:00"), "symbol": symbols[e.asset], "event": e.event}
+            | ({} if e.shares is None else {"shares": e.shares, "price": e.price})
+            for e in self.events
+        )
