@@ -16,24 +16,27 @@ import tempfile
 from pathlib import Path
 
 from tracker_strategies import CostModel
-from tracker_strategies.papertrade import Limits, PaperAccount
+from tracker_strategies.papertrade import Limits, PaperAccount, StepResult
 from tracker_strategies.papertrade.report import report_of
 from tracker_strategies.papertrade.status import status_of
+from tracker_strategies.papertrade.watch import practise
 
 folder = Path(tempfile.mkdtemp()) / "demo"
-account = PaperAccount.create(
-    folder, "apas", "sample", {"rebalance": "weekly"}, replay="2020-01-02", costs=CostModel(bps=5), limits=Limits(max_weight=0.5)
-)
+month = {"replay": "2020-01-02", "costs": CostModel(bps=5)}
+account = PaperAccount.create(folder, "apas", "sample", {"rebalance": "weekly"}, limits=Limits(max_weight=0.5), **month)
 
 # %% [markdown]
-# Each step settles the fills of the orders before, takes one more session in, lets the strategy decide and sends the orders. It could
-# be a process of its own; whatever it has done is in the journal.
+# Each step settles the fills of the orders before, takes one more session in, lets the strategy decide and sends the orders. It
+# could be a process of its own; whatever it has done is in the journal.
+
 
 # %%
-for _ in range(21):
-    result = account.step()
+def say(result: StepResult) -> None:
     if result.decision == "act":
         print(f"{result.session}: {result.sent} orders sent, decided from a {result.way}")
+
+
+practise(account, say, sessions=21)
 
 # %%
 status = status_of(account)
@@ -51,20 +54,12 @@ print(f"paper {report.paper.value[-1]:,.2f}, backtest {report.backtest.value[-1]
 print(f"shortfall {report.gap['shortfall']:,.2f}, fees {report.gap['fees']:,.2f}, missed {report.gap['missed']:,.2f}")
 
 # %% [markdown]
-# The same month with a broker that rejects and fills in part. What was refused or cut off is ordered again at the next session, and
-# the report says what it cost.
+# The same month with a broker that rejects and fills in part. What was refused or cut off is ordered again at the next session,
+# and the report says what it cost.
 
 # %%
-trouble = PaperAccount.create(
-    folder.with_name("trouble"),
-    "apas",
-    "sample",
-    {"rebalance": "weekly"},
-    replay="2020-01-02",
-    costs=CostModel(bps=5),
-    faults={"reject": 0.1, "partial": 0.2, "disconnect": 0.1, "delay": 0.1},
-)
-for _ in range(21):
-    trouble.step()
+faults = {"reject": 0.1, "partial": 0.2, "disconnect": 0.1, "delay": 0.1}
+trouble = PaperAccount.create(folder.with_name("trouble"), "apas", "sample", {"rebalance": "weekly"}, faults=faults, **month)
+practise(trouble, lambda result: None, sessions=21)
 gap = report_of(trouble).gap
 print(f"{gap['missed_orders']:.0f} orders not filled in full; against the backtest {1e4 * gap['value_gap']:+.2f} bp")

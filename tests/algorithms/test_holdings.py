@@ -183,7 +183,7 @@ def test_a_crash_to_nothing_is_survived():
     ids=lambda a: type(a).__name__,
 )
 def test_learners_with_a_memory_track_an_index_of_shares_better_when_they_restate_it(learner):
-    X, Y, truth = index_of_shares(n=8, rounds=300, seed=5, volatility=0.04)
+    X, Y, _ = index_of_shares(n=8, rounds=300, seed=5, volatility=0.04)
     late = slice(150, 300)
     errors = [
         np.sqrt(np.mean((np.einsum("tn,tn->t", a.run(X, Y)[:-1], X) - Y)[late] ** 2))

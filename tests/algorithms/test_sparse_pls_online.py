@@ -286,6 +286,8 @@ def test_forgetting_a_name_is_exact() -> None:
         assert np.isfinite(getattr(everybody, state)).all()
     np.testing.assert_allclose(everybody._moments()[1:, 1:], others._moments(), atol=1e-18)
     assert not everybody._moments()[0].any()
+    U, C = everybody.factors, everybody._moments()
+    np.testing.assert_allclose(everybody.coefficients, U @ np.linalg.solve(U.T @ C @ U, U.T @ everybody._M.T), atol=1e-9)
     W = run(everybody, X[30:50], Y[30:50], active=without(0))
     expected = run(others, X[30:50, 1:], Y[30:50])
     np.testing.assert_allclose(W[5:, 1:], expected[5:], atol=1e-9)  # power iteration forgets where it came from

@@ -13,18 +13,18 @@ from tracker_strategies.analysis.runfolder import returns_frame
 def record(**changes):
     panel = random_panel(30, 3, seed=1)
     index = np.column_stack([panel.target_close[:, 0], panel.close[:, 0]])
-    own = dict(
-        strategy="test",
-        dates=panel.dates,
-        value=panel.close.sum(axis=1),
-        index=index,
-        targets=("A", "B"),
-        symbols=panel.symbols,
-        weights=np.zeros((30, 3)),
-        turnover=np.zeros(30),
-        cost=np.zeros(30),
-        orders=pd.DataFrame({"date": pd.DatetimeIndex([])}),
-    )
+    own = {
+        "strategy": "test",
+        "dates": panel.dates,
+        "value": panel.close.sum(axis=1),
+        "index": index,
+        "targets": ("A", "B"),
+        "symbols": panel.symbols,
+        "weights": np.zeros((30, 3)),
+        "turnover": np.zeros(30),
+        "cost": np.zeros(30),
+        "orders": pd.DataFrame({"date": pd.DatetimeIndex([])}),
+    }
     return RunRecord(**{**own, **changes})
 
 

@@ -65,9 +65,9 @@ def broker(alpaca):
     return AlpacaBroker(KEY, SECRET, alpaca.url, pause=lambda seconds: None)
 
 
-def open_account(place, alpaca, start=3, strategy="equal-weight", **options):
+def open_account(place, alpaca, start=3, strategy="equal-weight", source="memory", **options):
     return PaperAccount.create(
-        place, strategy, "memory", panel=market(start + 1), broker="alpaca", url=alpaca.url, name="test", **options
+        place, strategy, source, panel=market(start + 1), broker="alpaca", url=alpaca.url, name="test", **options
     )
 
 
@@ -261,7 +261,7 @@ def test_a_stream_that_cannot_be_reached_or_stays_silent_only_takes_its_time(alp
 
 
 def test_watch_sends_the_buys_as_soon_as_the_sells_have_filled(folder, alpaca):
-    account = open_account(folder / "a", alpaca, strategy="pa")
+    account = open_account(folder / "a", alpaca, strategy="pa", source=str(folder / "prices.csv"))
     evening(alpaca, 4)
     step(account, 4)
     next_session(alpaca, 5)
@@ -271,7 +271,6 @@ def test_watch_sends_the_buys_as_soon_as_the_sells_have_filled(folder, alpaca):
     assert any("wait until" in m for m in waiting.messages)
     alpaca.at("2024-05-08T13:33:00+00:00")  # the market is open, but the sells have not filled yet
     running = PaperAccount(account.folder, pause=lambda seconds: None)
-    running.step = lambda: step(account, 5)
     opening = threading.Timer(0.5, lambda: alpaca.steer("open", prices=closes(6)))
     opening.start()
     said, complaints = [], []

@@ -2,7 +2,7 @@ r"""Discounted least squares on the simplex, solved anew at every bar."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class LeastSquares(OnlineAlgorithm):
     [0.6, 0.4, 0.0]
     """
 
-    _state = ("_B", "_b", "_c", "_a", "_growth", "_anchor", "_past", "_gap", "_products", "_error")
+    _state: ClassVar[tuple[str, ...]] = ("_B", "_b", "_c", "_a", "_growth", "_anchor", "_past", "_gap", "_products", "_error")
 
     def __init__(
         self,

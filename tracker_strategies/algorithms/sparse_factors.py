@@ -146,6 +146,10 @@ class SparseFactors(MomentLearner):
                     kept[int(gone[r].argmax())] = first
                     self._exchange_columns(r, np.sort(kept))
                 self._entries[r] = self._names[r] == first
+        if self.loading == "recursive" and self._n:
+            kept = len(self._names)
+            outer = np.array([self._M[:, names].dot(v) for names, v in zip(self._names, self._entries, strict=True)])
+            self._load(self._S, self._S, range(1, kept + 1), self._inner(kept), outer)
 
     def _coefficients(self, R: int, loads: Array) -> Array:
         """Return U times the loads, shape (R,) or (R, q), of the first R factors."""

@@ -2,7 +2,7 @@ r"""Discounted least squares with at most K names."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class SparseLeastSquares(LeastSquares):
     A name that cannot be traded stays and does not count. Cost: that of the weights of K names, and O(N^3) at a review.
     """
 
-    _state = (*LeastSquares._state, "_chosen", "_rounds")
+    _state: ClassVar[tuple[str, ...]] = (*LeastSquares._state, "_chosen", "_rounds")
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ def diagnostics(record: RunRecord) -> list[Chart]:
     if table is None or len(table) < 2:
         return []
     wanted = [name for name in table.attrs.get("lines", ()) if name in table and np.isfinite(table[name].to_numpy()).any()]
-    votes = [name for name in table if name.startswith("p_")][:MOST_LINES]
+    votes = [str(name) for name in table if str(name).startswith("p_")][:MOST_LINES]
     single = [name for name in wanted if name not in votes][:3]
     x, drawn = day_numbers(record.dates), []
     if votes:
@@ -82,4 +82,4 @@ def _finite(values: Any) -> FloatArray:
     if good.all():
         return np.asarray(values)
     last = np.maximum.accumulate(np.where(good, np.arange(len(values)), 0))
-    return np.nan_to_num(np.asarray(values)[last], nan=float(values[good][0]))
+    return np.asarray(np.nan_to_num(np.asarray(values)[last], nan=float(values[good][0])))

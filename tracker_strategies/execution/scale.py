@@ -38,14 +38,20 @@ def affordable_scale(
     """
     s, gap = 1.0, goal - held
     tolerance = 1e-13 * budget
-    alike = isinstance(even, float) and isinstance(odd, float)
+    alike = (even, odd) if isinstance(even, float) and isinstance(odd, float) else None  # the same costs for all names
     for _ in range(_STEPS):
-        cost = even * absolute(gap) + odd * (s * whole - have) if alike else float((even * np.abs(gap) + odd * gap).sum())
+        if alike is not None:
+            cost = alike[0] * absolute(gap) + alike[1] * (s * whole - have)
+        else:
+            cost = float((even * np.abs(gap) + odd * gap).sum())
         over = s * whole + cost - budget
         if not over > tolerance:
             break
         sign = np.sign(gap)
-        slope = whole * (1.0 + odd) + even * inner(sign, goal) if alike else whole + float(((even * sign + odd) * goal).sum())
+        if alike is not None:
+            slope = whole * (1.0 + alike[1]) + alike[0] * inner(sign, goal)
+        else:
+            slope = whole + float(((even * sign + odd) * goal).sum())
         if not slope > 0.0:
             break
         s = max(0.0, s - over / slope)

@@ -222,7 +222,7 @@ class Intake:
             raise BadBarError(
                 f"{names[worst]} moved by {moves[worst]:+.0%} from {before} to {session.name}, more than "
                 f"max_move={limits.max_move:g}: a bad print, or a split that is not in the file of actions? Nothing was taken "
-                "in. Correct the source, add the split, or, if it is true, allow it for this step: tracker paper step --max-move 10"
+                "in. Correct the source, add the split, or, if it is true, allow it once: tracker paper step --max-move 10"
             )
         missing = had & ~np.isfinite(close)
         if limits.max_missing is not None and missing.sum() > max(1.0, limits.max_missing * had.sum()):

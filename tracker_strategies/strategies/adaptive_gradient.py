@@ -22,7 +22,7 @@ class AdaGradTracker(TrackerStrategy):
     """
 
     alias_name = "adagrad"
-    diagnostic_lines = ("step_min", "step_median", "step_max")
+    diagnostic_lines: tuple[str, ...] = ("step_min", "step_median", "step_max")
     params: Any = (
         ("loss", "squared"),
         ("eps", 1e-4),

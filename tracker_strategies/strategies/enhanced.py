@@ -28,7 +28,7 @@ class EnhancedEnsembleTracker(EnsembleTracker):
     """
 
     alias_name = "enhanced-ensemble"
-    diagnostic_lines = ("tilt", *EnsembleTracker.diagnostic_lines)
+    diagnostic_lines: tuple[str, ...] = ("tilt", *EnsembleTracker.diagnostic_lines)
     params: Any = (
         ("lam", None),
         ("side", "log-return"),

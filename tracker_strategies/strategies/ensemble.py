@@ -25,7 +25,7 @@ class LeastSquaresTracker(TrackerStrategy):
     """
 
     alias_name = "least-squares"
-    diagnostic_lines = ("error",)
+    diagnostic_lines: tuple[str, ...] = ("error",)
     params: Any = (
         ("gamma", 0.99),
         ("inertia", 3.0),
@@ -71,7 +71,7 @@ class EnsembleTracker(TrackerStrategy):
     """
 
     alias_name = "ensemble"
-    diagnostic_lines = ("p_pa", "p_1", "p_0_99", "p_0_98", "p_0_96", "p_0_92")
+    diagnostic_lines: tuple[str, ...] = ("p_pa", "p_1", "p_0_99", "p_0_98", "p_0_96", "p_0_92")
     params: Any = (
         ("discounts", "1,0.99,0.98,0.96,0.92"),
         ("inertia", 3.0),

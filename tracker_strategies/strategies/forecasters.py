@@ -28,7 +28,7 @@ class VAWTracker(TrackerStrategy):
     """
 
     alias_name = "vaw"
-    diagnostic_lines = ("forecast", "loss")
+    diagnostic_lines: tuple[str, ...] = ("forecast", "loss")
     params: Any = (("lam", 1e-2), ("hint", "zero"), ("yref", "zero"), ("max_weight", None))
 
     @classmethod
@@ -69,7 +69,7 @@ class AdaptiveDiscountTracker(TrackerStrategy):
     """
 
     alias_name = "adaptive-discount"
-    diagnostic_lines = ("gamma", "gamma_best")
+    diagnostic_lines: tuple[str, ...] = ("gamma", "gamma_best")
     params: Any = (
         ("lam", 1e-2),
         ("hint", "zero"),

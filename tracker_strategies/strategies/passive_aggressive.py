@@ -40,7 +40,7 @@ class PATracker(TrackerStrategy):
     """
 
     alias_name = "pa"
-    diagnostic_lines = ("loss", "tau")
+    diagnostic_lines: tuple[str, ...] = ("loss", "tau")
     params: Any = (("eps", 1e-4), ("variant", "PA"), ("C", None), ("max_weight", None), ("sectors", None), ("max_sector", None))
 
     @classmethod
@@ -57,7 +57,7 @@ class MultiplicativePATracker(TrackerStrategy):
     """
 
     alias_name = "multiplicative-pa"
-    diagnostic_lines = ("loss", "tau")
+    diagnostic_lines: tuple[str, ...] = ("loss", "tau")
     params: Any = (("eps", 1e-4),)
 
     @classmethod
@@ -123,7 +123,7 @@ class APASTracker(PASTracker):
     """
 
     alias_name = "apas"
-    diagnostic_lines = ("eps", "loss", "tau")
+    diagnostic_lines: tuple[str, ...] = ("eps", "loss", "tau")
     params: Any = (("eps", 5e-4), ("nu", 1e-4), ("D", 1e-3), ("G", 1.0), ("G_mode", "running_max"))
 
     @classmethod
@@ -156,7 +156,7 @@ class SLAITTracker(TrackerStrategy):
     """
 
     alias_name = "slait"
-    diagnostic_lines = ("held",)
+    diagnostic_lines: tuple[str, ...] = ("held",)
     params: Any = (("lam", 1e-7), ("max_weight", 1.0), ("measure", "ete"), ("window", 100), ("every", 10), ("huber", 1e-3))
 
     @classmethod

@@ -24,14 +24,14 @@ class MultiIndexTracker(TrackerStrategy):
     """
 
     alias_name = "multi-index"
-    diagnostic_lines = ("loss", "tau")
+    diagnostic_lines: tuple[str, ...] = ("loss", "tau")
     params: Any = (("eps", 1e-4), ("rule", "tubes"), ("variant", "PA"), ("C", None), ("max_weight", None))
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """PA with as many tubes as there are targets."""
-        eps = numbers("eps", p.eps, "a tolerated error >= 0, or one per index such as 1e-4,2e-4")
-        eps = eps[0] if len(eps) == 1 else eps
+        each = numbers("eps", p.eps, "a tolerated error >= 0, or one per index such as 1e-4,2e-4")
+        eps: Any = each[0] if len(each) == 1 else each
         options = {name: getattr(p, name) for name in ("rule", "variant", "C")}
         omega = omega_of(p, n_targets)
         return MultiTargetPA(len(symbols), n_targets=n_targets, eps=eps, omega=omega, feasible=limits(p, symbols), **options)
@@ -65,7 +65,7 @@ class SparsePLSTracker(RegressionTracker):
     """
 
     alias_name = "sparse-pls"
-    diagnostic_lines = ("lambda", "factors", "held")
+    diagnostic_lines: tuple[str, ...] = ("lambda", "factors", "held")
     params: Any = (
         ("max_names", 30),
         ("theta", None),
@@ -93,7 +93,7 @@ class RLSTracker(RegressionTracker):
     """
 
     alias_name = "rls"
-    diagnostic_lines = ("error", "held")
+    diagnostic_lines: tuple[str, ...] = ("error", "held")
     params: Any = (("forgetting", 0.998), ("delta", 0.01))
 
     @classmethod
@@ -111,7 +111,7 @@ class RecursiveLarsTracker(RegressionTracker):
     """
 
     alias_name = "recursive-lars"
-    diagnostic_lines = ("mu", "held")
+    diagnostic_lines: tuple[str, ...] = ("mu", "held")
     params: Any = (("theta", 30), ("forgetting", 0.998))
 
     @classmethod
@@ -130,7 +130,7 @@ class AdaptiveLassoTracker(RegressionTracker):
     """
 
     alias_name = "adaptive-lasso"
-    diagnostic_lines = ("lambda", "held")
+    diagnostic_lines: tuple[str, ...] = ("lambda", "held")
     params: Any = (("theta", 30), ("forgetting", "self"))
 
     @classmethod
@@ -151,7 +151,7 @@ class RandomPortfolios(RegressionTracker):
     """
 
     alias_name = "random-portfolio"
-    diagnostic_lines = ("held",)
+    diagnostic_lines: tuple[str, ...] = ("held",)
     params: Any = (("theta", 30), ("portfolios", 1), ("forgetting", 0.998), ("seed", 0))
 
     @classmethod

@@ -1,0 +1,200 @@
+"""The leaderboard: its figures are those of the runs, what fails is a row, and what it writes can be read."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tests.markets import random_panel
+from tracker_strategies.cli import app
+from tracker_strategies.errors import DataError, ParameterError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.research import leaderboard_command
+from tracker_strategies.research.leaderboard import Entrant, entrants, market_name, open_markets, run_leaderboard
+from tracker_strategies.research.leaderboard_page import leaderboard_page
+from tracker_strategies.research.leaderboard_tables import factors, markdown, tables
+from tracker_strategies.research.replay import replay
+from tracker_strategies.research.rivals import SkfolioTracker, has_skfolio
+from tracker_strategies.strategies import STRATEGIES, PATracker, TrackerStrategy
+
+PANELS = {"one": random_panel(80, 5, seed=1), "two": random_panel(90, 6, seed=2, gaps=True)}
+
+
+class Broken(TrackerStrategy):
+    """A strategy that nobody can run."""
+
+    alias_name = "broken"
+
+    @classmethod
+    def make_algorithm(cls, p, symbols, n_targets):
+        raise ValueError("out of | order")
+
+
+@pytest.fixture(scope="module")
+def result():
+    taking_part = [*entrants(("pa", "ensemble", "equal-weight"), max_names=3, ablation=True), Entrant("broken", Broken)]
+    return run_leaderboard(PANELS, taking_part)
+
+
+@pytest.fixture
+def market_file(tmp_path):
+    path = tmp_path / "markets" / "small.csv"
+    path.parent.mkdir()
+    PANELS["one"].to_frame().to_csv(path, index_label="date")
+    return path
+
+
+def row_of(result, market, strategy, group="strategies"):
+    (row,) = [r for r in result["rows"] if (r["market"], r["strategy"], r["group"]) == (market, strategy, group)]
+    return row
+
+
+def test_every_figure_is_that_of_the_run(result):
+    for market, panel in PANELS.items():
+        expected = replay(panel, "pa", {"fill": "close"}).since("0.5").metrics()
+        row = row_of(result, market, "pa")
+        assert {key: row[key] for key in ("te_rms", "turnover", "tracking_difference")} == {
+            key: expected[key] for key in ("te_rms", "turnover", "tracking_difference")
+        }
+        assert row["net_excess_0"] == pytest.approx(expected["excess_log_return"] * panel.periods_per_year / expected["n_bars"])
+        assert row["ms_per_bar"] > 0.0
+
+
+@pytest.mark.parametrize("strategy", ["pa", "equal-weight", "ensemble"])
+def test_costs_taken_off_one_run_are_what_an_account_pays(result, strategy):
+    panel = PANELS["one"]
+    paid = replay(panel, strategy, {"fill": "close"}, costs=CostModel(10.0)).since("0.5").metrics()
+    expected = paid["excess_log_return"] * panel.periods_per_year / paid["n_bars"]
+    row = row_of(result, "one", strategy)
+    assert row["net_excess_10"] == pytest.approx(expected, abs=1e-4)
+    assert row["net_excess_10"] < row["net_excess_5"] < row["net_excess_0"]
+
+
+def test_the_cost_that_accounts_pay_is_not_taken_off_twice():
+    free, paying = (run_leaderboard({"one": PANELS["one"]}, entrants(("pa",)), cost_bps=cost)["rows"][0] for cost in (0.0, 10.0))
+    for cost in (0, 5, 10):
+        assert paying[f"net_excess_{cost}"] == pytest.approx(free[f"net_excess_{cost}"], abs=1e-4)
+    assert paying["tracking_difference"] < free["tracking_difference"]
+
+
+def test_what_fails_is_a_row_with_its_error_and_comes_last(result):
+    for market, group, rows in tables(result):
+        errors = [row["te_rms"] for row in rows if not row["error"]]
+        assert errors == sorted(errors), (market, group)
+    row = row_of(result, "two", "broken")
+    assert row["error"] == "ValueError: out of | order"
+    assert [r for r in result["rows"] if r["market"] == "two"][-1] is row
+    assert "out of / order" in markdown(result, "command")
+    assert "out of | order" in leaderboard_page(result, "command")
+
+
+def test_two_processes_find_what_one_finds(result):
+    again = run_leaderboard({"one": PANELS["one"]}, entrants(("pa", "equal-weight")), jobs=2)["rows"]
+    for row in again:
+        same = row_of(result, "one", row["strategy"])
+        assert row["te_rms"] == pytest.approx(same["te_rms"], rel=1e-12)
+
+
+def test_everybody_takes_part_by_default():
+    names = {entrant.name for entrant in entrants(skfolio=True)}
+    assert names == {cls.alias_name for cls in STRATEGIES} - {"constant-weight"} | {"skfolio"}
+
+
+def test_a_few_names_are_a_few(result):
+    for name in ("ensemble", "slait"):
+        assert row_of(result, "one", name, "at most 3 names")["n_holdings"] <= 3.0
+
+
+def test_a_factor_of_the_ablation_is_a_ratio_of_two_runs(result):
+    found = {line[0]: line[1:] for line in factors(result)}
+    ratios = []
+    for market in PANELS:
+        before, after = (row_of(result, market, f"pa, weights{c}", "ablation") for c in ("", ", cost_aware 10"))
+        ratios.append((after["te_rms"] / before["te_rms"], after["turnover"] / before["turnover"]))
+    te, turnover = np.median(ratios, axis=0)
+    line = found["the cost term (pa, weights)"]
+    assert line[:3] == [f"{te:.2f}", f"{max(r[0] for r in ratios):.2f}", f"{turnover:.2f}"]
+    assert line[3].startswith("helps turnover") == (turnover < 0.98)
+
+
+def test_the_page_stands_alone_and_has_both_frontiers_of_every_market(result):
+    page = leaderboard_page(result, "tracker leaderboard --data <one>")
+    assert page.count("<svg") == 2 * len(PANELS)
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "&lt;one&gt;" in page
+    assert "Survivorship bias" in page
+
+
+def test_the_command_writes_page_numbers_and_markdown(market_file, tmp_path):
+    out, text = tmp_path / "out", tmp_path / "docs" / "results.md"
+    command = ["leaderboard", "--data", str(market_file.parent), "--strategies", "pa,equal-weight"]
+    run = CliRunner().invoke(app, [*command, "--out", str(out), "--markdown", str(text), "--json"])
+    assert run.exit_code == 0, run.output
+    found = json.loads(run.stdout)
+    assert [row["strategy"] for row in found["rows"]] == ["pa", "equal-weight"]
+    assert json.loads((out / "leaderboard.json").read_text())["rows"] == found["rows"]
+    assert (out / "leaderboard.html").exists()
+    first = text.read_text()
+    assert "| pa |" in first
+    assert "Survivorship bias" in first
+    assert str(tmp_path) not in first
+    run = CliRunner().invoke(app, [*command, "--fill", "next_open", "--markdown", str(text), "--append"])
+    assert run.exit_code == 0, run.output
+    assert "equal-weight" in run.stdout
+    assert text.read_text().startswith(first.rstrip("\n"))
+    assert text.read_text().count("# Results") == 1
+    assert "Fills: next_open" in text.read_text()
+
+
+def test_a_folder_is_one_market_per_file_and_says_what_it_left_out(market_file):
+    (market_file.parent / "notes.csv").write_text("a,b\n1,2\n")
+    panels, left_out = open_markets([str(market_file.parent)])
+    assert list(panels) == ["small"]
+    assert list(left_out) == ["notes.csv"]
+    with pytest.raises(DataError):
+        open_markets([str(market_file.parent / "notes.csv")])
+
+
+def test_an_empty_folder_is_named(tmp_path):
+    with pytest.raises(DataError, match="holds no market"):
+        open_markets([str(tmp_path)])
+
+
+def test_names_of_markets():
+    assert market_name("a/b/c.x.csv.gz") == "c.x"
+    assert market_name("sample") == "sample"
+
+
+@pytest.mark.parametrize(("options", "words"), [({"jobs": 0}, "jobs"), ({"fill": "x"}, "fill"), ({"eval_from": "2"}, "eval-from")])
+def test_bad_settings_are_refused_before_anything_runs(options, words):
+    ticks = []
+    with pytest.raises(ParameterError, match=words):
+        run_leaderboard(PANELS, [Entrant("pa", PATracker)], tick=ticks.append, **options)
+    assert not ticks
+
+
+def test_without_skfolio_the_others_run_and_a_word_is_said(market_file, monkeypatch):
+    monkeypatch.setattr(leaderboard_command, "has_skfolio", lambda: False)
+    run = CliRunner().invoke(app, ["leaderboard", "--data", str(market_file), "--strategies", "pa", "--skfolio", "--json"])
+    assert run.exit_code == 0, run.output
+    found = json.loads(run.stdout)
+    assert [row["strategy"] for row in found["rows"]] == ["pa"]
+    assert "not installed" in found["notes"][0]
+
+
+@pytest.mark.skipif(has_skfolio(), reason="skfolio is installed")
+def test_a_missing_rival_names_its_extra():
+    row = run_leaderboard({"one": PANELS["one"]}, [Entrant("skfolio", SkfolioTracker)])["rows"][0]
+    assert "[rivals]" in row["error"]
+    assert "skfolio" not in sys.modules
+
+
+@pytest.mark.skipif(not has_skfolio(), reason="skfolio is not installed: extra 'rivals'")
+def test_skfolio_solves_what_it_is_given():
+    weights = np.array([0.4, 0.3, 0.2, 0.1, 0.0])
+    X = np.random.default_rng(0).normal(0.0, 0.01, (60, 5))
+    learner = SkfolioTracker.make_algorithm(type("p", (), {"window": 60, "every": 60}), tuple("abcde"), 1)
+    np.testing.assert_allclose(learner.run(X, X @ weights)[-1], weights, atol=1e-2)
