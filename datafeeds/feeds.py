@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 import backtrader as bt
+import numpy as np
 from backtrader.linebuffer import LineBuffer
 
 from datafeeds.clock import ClockedLine, PanelClock
@@ -39,6 +40,7 @@ class PanelFeed(bt.feed.DataBase):
         super().__init__(**params)  # empty by now: backtrader has taken the params out
         self.clock: PanelClock = self.p.clock
         self.panel: MarketPanel = self.clock.panel
+        self.p.timeframe, self.p.compression = self._timeframe, self._compression = bar_size(self.panel)
         self._take_column(self.p.symbol)
 
     def sibling(self, symbol: str) -> PanelFeed:
@@ -131,9 +133,7 @@ class PanelFeed(bt.feed.DataBase):
             super().extend(*args, **kwargs)
 
     def qbuffer(self, savemem: int = 0, replaying: bool = False) -> None:
-        """Nothing to save when clocked."""
-        if not self.clocked:
-            super().qbuffer(savemem, replaying)
+        """Nothing to save when clocked. A resampled feed goes back by a bar at times, which backtrader's short buffers forget."""
 
     def home(self) -> None:
         """Before the first bar."""
@@ -224,6 +224,14 @@ class PanelAssets(Sequence[PanelFeed]):
         """Position of a feed among the assets, if it is one of them."""
         symbol = str(getattr(data, "_name", ""))
         return self._leader.clock.columns.place[symbol] if self._made.get(symbol) is data else None
+
+
+def bar_size(panel: MarketPanel) -> tuple[int, int]:
+    """Time frame and compression, as backtrader names the size of a bar: days, or so many minutes or seconds where it is less."""
+    if panel.periods_per_year <= 252.0:
+        return bt.TimeFrame.Days, 1
+    seconds = int(np.median(np.diff(panel.dates)) / np.timedelta64(1, "s"))
+    return (bt.TimeFrame.Minutes, seconds // 60) if seconds >= 60 else (bt.TimeFrame.Seconds, max(seconds, 1))
 
 
 def clocked_lines(feed: PanelFeed, symbol: str) -> list[LineBuffer]:

@@ -116,9 +116,13 @@ def _calendar(exchange: str, first: Any, last: Any) -> Any:
         ) from None
     if exchange not in exchange_calendars.get_calendar_names():
         raise DataError(f"no calendar named {exchange!r}; use the code of an exchange, such as XNYS, XNAS, XTKS, XLON, XETR")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it uses parts of pandas that newer versions frown upon
-            return exchange_calendars.get_calendar(exchange, start=pd.Timestamp(first), end=pd.Timestamp(last))
-    except ValueError as error:
-        raise DataError(f"the calendar {exchange} does not reach from {first} to {last}: {error}") from None
+    problem: Exception | None = None
+    for reach in (pd.Timedelta(0), pd.Timedelta(days=14)):  # a calendar needs a session, and these days may be holidays
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it uses parts of pandas that newer versions frown upon
+                start, end = pd.Timestamp(first) - reach, pd.Timestamp(last) + reach
+                return exchange_calendars.get_calendar(exchange, start=start, end=end)
+        except (ValueError, exchange_calendars.errors.CalendarError) as error:
+            problem = problem or error
+    raise DataError(f"the calendar {exchange} does not reach from {first} to {last}: {problem}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tracker_strategies.data_cli import app as data_commands
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.leaderboard_cli import leaderboard
 from tracker_strategies.papertrade.cli import app as paper
@@ -70,6 +71,13 @@ Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="
 Sectors = Annotated[
     str | None, typer.Option("--sectors", metavar="FILE", help="Table of symbol, sector, for strategies with max_sector.")
 ]
+Clean = Annotated[
+    str | None,
+    typer.Option(
+        metavar="flag|drop|winsorise",
+        help="Look for bad prices and report them on stderr and in run.json; drop or cut them, or only flag them.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
 Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
@@ -103,6 +111,7 @@ def run(
     members: Members = None,
     renames: Renames = None,
     sectors: Sectors = None,
+    clean: Clean = None,
     seed: Seed = 0,
     out: Out = None,
     as_json: AsJson = False,
@@ -197,6 +206,7 @@ app.add_typer(sweep, name="sweep")
 app.command("tune")(tune)
 app.command("leaderboard")(leaderboard)
 app.add_typer(paper, name="paper")
+app.add_typer(data_commands, name="data")
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from datafeeds import MarketPanel, open_source, read_sectors
+from datafeeds.cleaning_report import SHOWN
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import check_place, write_run
 from tracker_strategies.errors import OutputError, ParameterError
@@ -44,6 +45,7 @@ class Request:
     members: str | None = None
     renames: str | None = None
     sectors: str | None = None
+    clean: str | None = None
     seed: int = 0
     out: str | None = None
     as_json: bool = False
@@ -53,24 +55,14 @@ class Request:
     def build(cls, given: Mapping[str, Any]) -> Self:
         """From the options of ``run`` and ``compare``."""
         coordinates = {} if given["coordinates"] is None else {"coordinates": given["coordinates"]}
+        same = "data lot cash eval_from gaps adjust members renames sectors clean seed out as_json"
         return cls(
-            data=given["data"],
             targets=tuple(given["index"] or ("INDEX",)),
             params=coordinates | parse_params(given["param"] or ()),
             fill=FillMode.parse(given["fill"]),
             costs=CostModel(given["cost_bps"], given["per_share"], given["min_fee"], given["slippage_bps"]),
-            lot=given["lot"],
-            cash=given["cash"],
-            eval_from=given["eval_from"],
-            gaps=given["gaps"],
-            adjust=given["adjust"],
-            members=given["members"],
-            renames=given["renames"],
-            sectors=given["sectors"],
-            seed=given["seed"],
-            out=given["out"],
-            as_json=given["as_json"],
             tearsheet=not given["no_tearsheet"],
+            **{name: given[name] for name in same.split()},
         )
 
 
@@ -84,6 +76,7 @@ def open_panel(request: Request) -> MarketPanel:
         adjust=request.adjust,
         members=request.members,
         renames=request.renames,
+        clean=request.clean,
     )
 
 
@@ -108,6 +101,8 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
     if folder is not None and len(classes) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
     console = Console(stderr=True)
+    if panel.cleaning is not None:
+        console.print(panel.cleaning.table(SHOWN), markup=False, highlight=False, soft_wrap=True)
     records = run_all(panel, classes, own, request, console)
     scored = [r.since(request.eval_from) for r in records]
     if request.as_json:

@@ -103,7 +103,7 @@ def test_normalised_parts_make_alpha_free_of_units() -> None:
     plain = sparse_pls(X, y, n_factors=2, theta=8, alpha=0.5, normalise=True)
     small = sparse_pls(1e-2 * X, 1e-3 * y, n_factors=2, theta=8, alpha=0.5, normalise=True)
     np.testing.assert_allclose(small.U, plain.U, atol=1e-9)
-    raw = [sparse_pls(scale * X, y, theta=8, alpha=0.5).U for scale in (1.0, 1e-4)]
+    raw = [sparse_pls(X, scale * y, theta=8, alpha=0.5).U for scale in (1.0, 1e-4)]
     assert not np.allclose(raw[0], raw[1], atol=1e-3)
 
 

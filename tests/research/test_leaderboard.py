@@ -19,7 +19,7 @@ from tracker_strategies.research.replay import replay
 from tracker_strategies.research.rivals import SkfolioTracker, has_skfolio
 from tracker_strategies.strategies import STRATEGIES, PATracker, TrackerStrategy
 
-PANELS = {"one": random_panel(80, 5, seed=1), "two": random_panel(90, 6, seed=2, gaps=True)}
+PANELS = {"one": random_panel(100, 5, seed=1), "two": random_panel(60, 6, seed=2, gaps=True)}
 
 
 class Broken(TrackerStrategy):
@@ -168,7 +168,9 @@ def test_names_of_markets():
     assert market_name("sample") == "sample"
 
 
-@pytest.mark.parametrize(("options", "words"), [({"jobs": 0}, "jobs"), ({"fill": "x"}, "fill"), ({"eval_from": "2"}, "eval-from")])
+@pytest.mark.parametrize(
+    ("options", "words"), [({"jobs": 0}, "jobs"), ({"fill": "x"}, "fill"), ({"eval_from": "2"}, "eval-from")]
+)
 def test_bad_settings_are_refused_before_anything_runs(options, words):
     ticks = []
     with pytest.raises(ParameterError, match=words):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from tests.research.test_sweep_run import rows_of
 from tests.test_cli import refused, tracker
 from tracker_strategies.cli import app
 from tracker_strategies.errors import TrackerError
+from tracker_strategies.research.sweeps import Sweep, WalkForward
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--data", "synthetic:n_assets=4,n_bars=80")
@@ -97,6 +100,7 @@ def test_help_teaches():
 
 
 BAD = {
+    "file and flags": (("sweep", "--config", "x.toml", "--cost-bps", "5"), ("ParameterError", "leave out cost_bps")),
     "unknown strategy": (("sweep", "pax"), ("ParameterError", "pax")),
     "unknown parameter": (("sweep", "pa", "--grid", "epsilon=1"), ("ParameterError", "epsilon", "eps")),
     "grid without values": (("sweep", "pa", "--grid", "eps"), ("ParameterError", "eps=1e-4,3e-4")),
@@ -134,6 +138,34 @@ def test_an_unknown_parameter_in_the_file_is_one_named_line(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.toml"]
 
 
+def test_a_full_disk_is_one_named_line(tmp_path):
+    """Files may not grow beyond 3000 bytes: the description fits, rows of 800 bars do not."""
+    words = (
+        "sweep",
+        "pa",
+        "--data",
+        "synthetic:n_assets=3,n_bars=800",
+        "--grid",
+        "eps=1e-4,1e-3",
+        "--out",
+        tmp_path / "out",
+        "-j",
+        2,
+    )
+    result = subprocess.run(
+        [sys.executable, "-m", "tracker_strategies.cli", *map(str, words)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
+    )
+    refused(result, "OutputError", "File too large", "rows written before are kept")
+    assert rows_of(tmp_path / "out") == []
+    assert tracker(*words).returncode == 0
+    assert len(rows_of(tmp_path / "out")) == 3
+
+
 def test_every_cell_failing_is_a_failure(tmp_path):
     result = tracker("sweep", "pa", *SMALL, "--grid", "eps=-1,-2", "--baselines", "none", "--out", tmp_path / "out", "-j", 1)
     assert result.returncode == 1
@@ -168,3 +200,21 @@ def test_ctrl_c_in_a_terminal_ends_with_130_and_keeps_rows(tmp_path):
     kept = len(rows_of(tmp_path / "out"))
     assert 0 < kept < 302
     assert json.loads(tracker("sweep", "status", tmp_path / "out", "--json").stdout)["running"] is False
+
+
+def test_what_the_guide_says_works(tmp_path, monkeypatch):
+    guide = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    (toml,) = re.findall(r"```toml\n(.*?)```", guide, re.S)
+    (tmp_path / "guide.toml").write_text(toml)
+    sweep = Sweep.from_toml(tmp_path / "guide.toml")
+    assert sweep.walk_forward == WalkForward(4, 0.5, 750, 5, 20)
+    helps = [CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output for words in (["sweep", "run"], ["tune"])]
+    flags = r"(?<![\w-])--[a-z][a-z-]+"
+    assert set(re.findall(flags, guide)) - set(re.findall(flags, "".join(helps))) == {"--nthreads"}
+    for key in re.findall(r"`([a-z_]+)`", "".join(re.findall(r"^\|[^|]*\|([^|]*)\|", guide, re.M))):
+        assert key in {*Sweep.from_mapping({"strategies": "pa"}).tell(), "cost_bps", "slippage_bps", "per_share", "min_fee"}, key
+    (example,) = re.findall(r"```python\n(.*?)```", guide, re.S)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(example.replace('("sample",)', '("synthetic:n_assets=3,n_bars=60",)').replace("jobs=2", "jobs=1"), names)
+    assert len(names["rows"]) == names["found"]["rows"] == 7

@@ -10,10 +10,10 @@ from datafeeds import synthetic_market
 from tests.research.test_sweep_report import noise_market, parquet
 from tests.research.test_sweep_run import StopAfter, rows_of
 from tracker_strategies import CostModel
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.lookahead import scramble_future
 from tracker_strategies.research.replay import replay
-from tracker_strategies.research.sweeps import Candidate, Range, Space, Sweep, WalkForward
+from tracker_strategies.research.sweeps import Candidate, Range, Space, Sweep, WalkForward, write_report
 from tracker_strategies.research.sweeps.stitch import stitch
 from tracker_strategies.research.sweeps.tune import Tuning, run_tuning
 from tracker_strategies.research.sweeps.tune_report import findings, out_of_sample, write_tuning
@@ -42,6 +42,8 @@ def train_rows(folder, fold):
 def test_the_best_in_training_is_chosen_fold_by_fold(market, tmp_path):
     panel, source = market
     tuned = run_tuning(tuning_of(source), tmp_path, jobs=1)
+    with pytest.raises(OutputError, match=r"training runs only.*tune\.html"):
+        write_report(tmp_path)
     assert len(tuned.choices) == 3
     for choice in tuned.choices:
         rows = train_rows(tmp_path, choice.fold)

@@ -15,11 +15,11 @@ from tracker_strategies.errors import ParameterError
 
 
 class Tilted(OnlineAlgorithm):
-    r"""The portfolio of a learner, tilted by an exact proximal step on the side information :math:`h_t`:
+    r"""The portfolio of a learner, tilted by an exact proximal step on side information.
 
     .. math:: w_{t+1} = \arg\min_{w \in W} h_t(w) + \frac{1}{2\lambda} \|w - v_{t+1}\|^2
 
-    with :math:`v_{t+1}` the weights of the learner. The learner learns as if there were no tilt, so tilts do not add up over
+    with the side information :math:`h_t` and the weights :math:`v_{t+1}` of the learner. The learner learns as if there were no tilt, so tilts do not add up over
     time: the tilt of a round is at most :math:`\lambda` times the gradient of :math:`h_t`, and a small :math:`\lambda` is the
     learner alone.
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.metrics import tracking_metrics
-from tracker_strategies.execution.desk import Desk, FillColumns, OrderDesk
+from tracker_strategies.execution.desk import Desk, FillColumns, Fills, OrderDesk
 from tracker_strategies.strategies.base import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -91,6 +91,8 @@ class TrackingAnalyzer(bt.Analyzer):
 
     def next(self) -> None:
         """Close of a bar."""
+        if not getattr(self.strategy, "new_bar", True):
+            return
         self._value.append(self._broker.getvalue())
         tracker = self._tracker
         if tracker is not None and tracker.bar is not None:
@@ -164,6 +166,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._traded: list[float] = []
         self._paid: list[float] = []
         self._log: list[FillColumns] = []
+        self._early: Fills | None = None
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
@@ -176,11 +179,17 @@ class HoldingsAnalyzer(bt.Analyzer):
     def next(self) -> None:
         """Close of a bar."""
         assert self._desk is not None
+        fills, early = self._desk.fills(), self._early
+        if early is not None:
+            fills = early if fills is None else early + fills
+        if not getattr(self.strategy, "new_bar", True):  # filled on a turn without a bar: it counts on the next one
+            self._early = fills
+            return
+        self._early = None
         value = self._broker.getvalue()
         before = self._values[-1] if self._values else value
         self._values.append(value)
         self._held.append(self._desk.sizes())
-        fills = self._desk.fills()
         self._traded.append(0.0 if fills is None else fills.traded / before)
         self._paid.append(0.0 if fills is None else fills.paid)
         if self.p.orders and fills is not None:
@@ -258,7 +267,7 @@ class DiagnosticsAnalyzer(bt.Analyzer):
     def next(self) -> None:
         """Close of a bar."""
         tracker: Tracker | None = getattr(self.strategy, "tracker", None)
-        if tracker is not None and tracker.bar is not None:
+        if tracker is not None and tracker.bar is not None and getattr(self.strategy, "new_bar", True):
             self._when.append(tracker.bar.date)
             self._said.append(tracker.algorithm.diagnostics())
 

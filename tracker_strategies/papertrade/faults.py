@@ -32,7 +32,7 @@ class Faults:
     disconnect : float
         The first attempt does not arrive.
     seed : int
-        Same seed, same trouble: it depends on nothing else than the orders' ids.
+        Same seed, same trouble: it depends on nothing else than session and name of an order.
     """
 
     reject: float = 0.0
@@ -64,7 +64,8 @@ class Faults:
 
     def strikes(self, kind: str, cid: str) -> bool:
         """Whether a kind of trouble strikes an order."""
-        digest = hashlib.sha256(f"{self.seed}/{kind}/{cid}".encode()).digest()
+        order = cid.partition("-")[2]  # without the name of the account
+        digest = hashlib.sha256(f"{self.seed}/{kind}/{order}".encode()).digest()
         return int.from_bytes(digest[:8], "big") / 2**64 < float(getattr(self, kind))
 
     def part(self, cid: str) -> float:

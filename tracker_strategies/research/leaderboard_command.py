@@ -15,9 +15,12 @@ from rich.table import Table
 
 from tracker_strategies.analysis.runfolder import check_place
 from tracker_strategies.errors import OutputError
-from tracker_strategies.research.leaderboard import Row, entrants, market_name, open_markets, run_leaderboard
-from tracker_strategies.research.leaderboard_tables import FACTOR_HEAD, HEAD, cells, factors, markdown, tables
+from tracker_strategies.research.leaderboard import COSTS, Row, entrants, market_name, open_markets, run_leaderboard
+from tracker_strategies.research.leaderboard_tables import FACTOR_HEAD, cells, factors, markdown, tables
 from tracker_strategies.research.rivals import has_skfolio
+
+#: The columns in few letters: a terminal is narrow.
+SHORT = ("strategy", "TE\nbp", "diff.\n%", "turnover\n%", *(f"net {cost}\n% p.a." for cost in COSTS), "names", "ms a\nbar")
 
 
 def leaderboard_command(given: Mapping[str, Any]) -> None:
@@ -57,7 +60,7 @@ def leaderboard_command(given: Mapping[str, Any]) -> None:
         return
     console = Console()
     for market, group, rows in tables(result):
-        console.print(_table(f"{market}: {group}", HEAD, [cells(row) for row in rows]))
+        console.print(_table(f"{market}: {group}", SHORT, [cells(row) for row in rows]))
     if found := factors(result):
         console.print(_table("What each part is worth", FACTOR_HEAD, found))
     if page is not None:
@@ -79,7 +82,7 @@ def command_line(given: Mapping[str, Any]) -> str:
 def _table(title: str, head: tuple[str, ...], lines: list[list[str]]) -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
     for i, name in enumerate(head):
-        table.add_column(name, justify="right" if i else "left", style="" if i else "bold", overflow="fold")
+        table.add_column(name, justify="right" if i else "left", style="" if i else "bold", overflow="fold", no_wrap=not i)
     for line in lines:
         table.add_row(*(escape(cell) for cell in line))
     return table

@@ -20,10 +20,9 @@ HEAD = (
 #: Ratios within this of one are no difference.
 SAME = 0.02
 SURVIVORS = (
-    "Survivorship bias: the members of most of these markets were chosen with hindsight, and the prices of many include dividends "
-    "that their price index does not. Any long-only portfolio of such names tends to beat the index. Judge returns against "
-    "`equal-weight`, `buy-and-hold` and the other trackers on the same market, never against zero; tracking errors are hurt by "
-    "it, not helped."
+    "Survivorship bias: the members of most of these markets were chosen with hindsight, and the prices of many include "
+    "dividends that their price index does not. Any long-only portfolio of such names tends to beat the index. Judge returns against "
+    "`equal-weight`, `buy-and-hold` and the other trackers on the same market, never against zero."
 )
 EXPLAINED = (
     "TE: root mean square of the return of the account minus that of the index, basis points a bar. Tracking difference: final "
@@ -104,7 +103,9 @@ def _verdict(te: float, turnover: float) -> str:
     worse = [name for name, ratio in (("TE", te), ("turnover", turnover)) if ratio > 1.0 + SAME]
     if better and worse:
         return f"helps {better[0]}, costs {worse[0]}"
-    return f"helps {' and '.join(better)}" if better else f"did not help: {' and '.join(worse)} worse" if worse else "did not help"
+    return (
+        f"helps {' and '.join(better)}" if better else f"did not help: {' and '.join(worse)} worse" if worse else "did not help"
+    )
 
 
 def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -> str:
@@ -116,7 +117,7 @@ def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -
     parts += [f"## Fills: {s['fill']}; costs paid: {s['cost_bps']:g} bp; scored from {s['eval_from']} on", f"```\n{command}\n```"]
     if result.get("left_out"):
         parts.append("Left out: " + "; ".join(f"{name} ({why})" for name, why in result["left_out"].items()) + ".")
-    parts += [note for note in result.get("notes", ())]
+    parts += list(result.get("notes", ()))
     last = None
     ablation = []
     for market, group, rows in tables(result):
@@ -141,7 +142,9 @@ def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -
 
 
 def _pivot(ablation: Sequence[tuple[str, Sequence[Row]]]) -> list[list[str]]:
-    settings = sorted({row["strategy"] for _, rows in ablation for row in rows}, key=lambda s: (MEMBERS.index(s.split(",")[0]), s))
+    settings = sorted(
+        {row["strategy"] for _, rows in ablation for row in rows}, key=lambda s: (MEMBERS.index(s.split(",")[0]), s)
+    )
     found = []
     for setting in settings:
         line = [setting]

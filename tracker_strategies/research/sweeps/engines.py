@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from datafeeds import MarketPanel
-from tracker_strategies.errors import MissingExtraError, ParameterError
+from tracker_strategies.errors import MissingExtraError, OutputError, ParameterError
 from tracker_strategies.research.sweeps.cells import Cell, Data, code_version
 from tracker_strategies.research.sweeps.errors import WorkerError
 from tracker_strategies.research.sweeps.worker import (
@@ -84,9 +84,16 @@ class LocalEngine:
             keep_panels(self._panels)
         else:
             self._shelf = tempfile.TemporaryDirectory(prefix="tracker-sweep-", ignore_cleanup_errors=True)
-            for name, panel in self._panels.items():
-                with Path(self._shelf.name, name).open("wb") as file:
-                    pickle.dump(panel, file, protocol=pickle.HIGHEST_PROTOCOL)
+            try:
+                for name, panel in self._panels.items():
+                    with Path(self._shelf.name, name).open("wb") as file:
+                        pickle.dump(panel, file, protocol=pickle.HIGHEST_PROTOCOL)
+            except OSError as problem:
+                self._shelf.cleanup()
+                raise OutputError(
+                    f"cannot put the prices where the processes find them, {tempfile.gettempdir()}: {problem.strerror}; make room "
+                    "there, or name another place with TMPDIR"
+                ) from None
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -110,14 +117,18 @@ class LocalEngine:
             pool = joblib.Parallel(return_as="generator_unordered", pre_dispatch="2 * n_jobs")
             rows = pool(joblib.delayed(run_in_pool)(cell, code, shelf) for cell in takewhile(lambda _: not self._draining, cells))
         try:
-            yield from rows
+            for row in rows:
+                yield row
         except BrokenProcessPool:
             raise WorkerError(
                 "a worker process died, perhaps for want of memory; finished rows are kept. Run the same command to go on, with "
                 "fewer --jobs if memory was short"
             ) from None
-        finally:
-            rows.close()
+        finally:  # whoever takes no more rows lets the processes finish what they have, rather than kill them
+            self._draining = True
+            for _ in rows:
+                pass
+            self._draining = False
 
     def drain(self) -> bool:
         """A pool that is interrupted takes its processes down with it: better to let them finish what they have."""

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps.inference import DRAWS, LEVEL
 from tracker_strategies.research.sweeps.objectives import OBJECTIVES
@@ -52,7 +51,7 @@ def write_report(
     found = findings(results, draws=draws)
     text = page(results, found, axes)
     try:
-        write_json(results.folder / "report.json", found)
+        write_text(results.folder / "report.json", json.dumps(found, indent=2) + "\n")
         write_text(results.folder / "report.html", text)
     except OSError as problem:
         raise OutputError(f"cannot write the report to {folder}: {problem.strerror or problem}") from None

@@ -153,6 +153,8 @@ def load(folder: str | Path, objective: str | None = None) -> Results:
     if not len(good):
         raise OutputError(f"all {len(current)} cells of {folder} failed, the first with {current['error'].iloc[0]}")
     judged = good[good["part"] != "train"]
+    if not len(judged):
+        raise OutputError(f"{folder} holds training runs only; what a tuning found is in its tune.html")
     failed = current[(current["status"] != "ok") & (current["part"] != "train")]
     settings = [_setting(name, own, failed, goal) for name, own in judged.groupby(list(SETTING), sort=True)]
     _fill_paths(folder, settings, goal)

@@ -151,14 +151,15 @@ class Store:
 
     def flush(self) -> None:
         """Write what came in, and pack the parts if they have grown many."""
-        if not self._buffer:
+        rows = self._buffer
+        if not rows:
             return
-        rows, self._buffer = self._buffer, []
         table = pa.table({f.name: pa.array([row[f.name] for row in rows], f.type) for f in SCHEMA}, SCHEMA)
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
         with self._named_errors(f"{len(rows)} rows"):
-            _place(self.folder / "rows" / _name("part"), lambda file: file.write(content.getbuffer()))
+            place(self.folder / "rows" / _name("part"), lambda file: file.write(content.getbuffer()))
+        self._buffer = []  # only now: an interrupt before it finds them here
         self.pack(least=PARTS_PER_PACK)
 
     def pack(self, least: int) -> None:
@@ -179,7 +180,7 @@ class Store:
                     writer.write_table(pa.concat_tables(waiting).combine_chunks())
 
         with self._named_errors("a pack of rows"):
-            _place(self.folder / "rows" / _name("pack"), write)
+            place(self.folder / "rows" / _name("pack"), write)
             for part in parts:
                 part.unlink()
 
@@ -209,7 +210,7 @@ def _name(kind: str) -> str:
     return f"{kind}-{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.parquet"
 
 
-def _place(target: Path, write: Callable[[IO[bytes]], Any]) -> None:
+def place(target: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Write beside the place, then put there: a reader sees the whole file or none."""
     stage = target.with_name(f".{target.name}.tmp")
     try:
@@ -224,7 +225,7 @@ def _place(target: Path, write: Callable[[IO[bytes]], Any]) -> None:
 
 def write_text(target: Path, text: str) -> None:
     """A text file, whole or not at all."""
-    _place(target, lambda file: file.write(text.encode()))
+    place(target, lambda file: file.write(text.encode()))
 
 
 def read_description(folder: str | Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from tracker_strategies.analysis.charts import (
     percent_axis,
 )
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import returns_frame, write_json
+from tracker_strategies.analysis.runfolder import returns_frame
 from tracker_strategies.errors import OutputError
 from tracker_strategies.research.sweeps.inference import DRAWS, LEVEL, Resamples, compare, interval
 from tracker_strategies.research.sweeps.objectives import Objective
@@ -33,7 +33,7 @@ from tracker_strategies.research.sweeps.report_page import best_table, card, fil
 from tracker_strategies.research.sweeps.results import FIGURES
 from tracker_strategies.research.sweeps.space import Candidate
 from tracker_strategies.research.sweeps.stitch import stitch
-from tracker_strategies.research.sweeps.store import write_text
+from tracker_strategies.research.sweeps.store import place, write_text
 from tracker_strategies.research.sweeps.tune import Tuned
 from tracker_strategies.research.sweeps.values import in_words, setting_words
 from tracker_strategies.research.sweeps.worker import drop_panels, keep_panels, one_thread, run_record
@@ -71,8 +71,8 @@ def write_tuning(tuned: Tuned, *, draws: int = DRAWS) -> dict[str, Any]:
     text = page(tuned, found, path, base)
     frame = returns_frame(path).join(pd.DataFrame({f"{n}_active": np.r_[np.nan, r.active] for n, r in base.items()}, path.dates))
     try:
-        write_json(tuned.folder / "tune.json", found)
-        frame.to_parquet(tuned.folder / "path.parquet")
+        write_text(tuned.folder / "tune.json", json.dumps(found, indent=2) + "\n")
+        place(tuned.folder / "path.parquet", frame.to_parquet)
         write_text(tuned.folder / "tune.html", text)
     except OSError as problem:
         raise OutputError(f"cannot write to {tuned.folder}: {problem.strerror or problem}") from None

@@ -1,0 +1,136 @@
+"""The recommended tracker on real markets: against plain PA, SLAIT and skfolio's BenchmarkTracker, on the same bars.
+
+The markets are those of ../shared/data, where they are present. Tracking errors and turnovers are of the second half, filled at
+the close without costs, with one and the same setting of the tracker for all markets. Times are of whole runs, side by side.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Report, side_by_side
+from benchmarks.prox import market
+from datafeeds import MarketPanel, open_source
+from tracker_strategies.algorithms import LeastSquares
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.research.replay import replay
+from tracker_strategies.research.rivals import SkfolioFits, SkfolioTracker, has_skfolio
+from tracker_strategies.research.sweeps.worker import one_thread
+from tracker_strategies.strategies import EnsembleTracker
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+MARKETS = ("nasdaq100_2019_2020_daily", "orlib_sp100_98_weekly", "orlib_nikkei225_weekly", "orlib_hangseng31_weekly")
+#: Markets of hundreds of names: SLAIT would take many minutes there and sits out.
+LARGE = ("sp500_2015_2020_daily", "orlib_sp500_457_weekly")
+BARS = "us40_ohlcv_2016_2020_daily_LONG"
+#: Prices of a name for SLAIT, from many names to few; the best run that holds no more than NAMES is the rival.
+PRICES, NAMES = (3e-7, 1e-6, 3e-6, 1e-5), 30
+CLOSE = {"fill": "close"}
+
+
+def run() -> Report:
+    report = Report("ensemble")
+    with one_thread():
+        for name in (*MARKETS, *LARGE):
+            if (DATA / f"{name}.csv.gz").exists():
+                compare(report, name, open_source(DATA / f"{name}.csv.gz"), slait=name in MARKETS)
+            else:
+                report.notes.append(f"{name}: left out, ../shared/data is absent")
+        if (DATA / f"{BARS}.csv.gz").exists():
+            net_of_costs(report, open_source(DATA / f"{BARS}.csv.gz"))
+        products(report)
+    if not has_skfolio():
+        report.notes.append("skfolio is not installed (extra 'rivals'): it sat out")
+    return report
+
+
+def scored(panel: MarketPanel, strategy: Any, **params: Any) -> dict[str, float]:
+    return replay(panel, strategy, {**CLOSE, **params}).since(0.5).metrics()
+
+
+def compare(report: Report, name: str, panel: MarketPanel, *, slait: bool) -> None:
+    """Rows of all contenders on a market, and the claims about them."""
+    found = {"ensemble": scored(panel, "ensemble"), "pa": scored(panel, "pa")}
+    if slait:
+        found["slait"] = scored(panel, "slait", window=100, every=10)
+    if has_skfolio():
+        found["skfolio"] = scored(panel, SkfolioTracker)
+    few = min(NAMES, panel.n_assets)
+    found[f"ensemble, {few} names"] = scored(panel, "ensemble", max_names=few)
+    if slait:
+        tried = [scored(panel, "slait", lam=price) for price in PRICES] + [scored(panel, "slait", max_names=few)]
+        found[f"slait, {few} names"] = min((m for m in tried if m["n_holdings"] <= few), key=lambda m: m["te_rms"])
+    for contender, m in found.items():
+        figures = {"TE bp": 1e4 * m["te_rms"], "turnover": m["turnover"], "names": m["n_holdings"]}
+        report.rows.append({"market": name, "contender": contender, **figures})
+    ours, pa = found["ensemble"], found["pa"]
+    report.claim(f"{name}: TE over that of PA", ours["te_rms"] / pa["te_rms"], at_most=0.7)
+    report.claim(f"{name}: turnover over that of PA", ours["turnover"] / pa["turnover"], at_most=1.0)
+    for rival in ("slait", "skfolio"):
+        if rival in found:
+            report.claim(f"{name}: TE over that of {rival}", ours["te_rms"] / found[rival]["te_rms"], at_most=1.0)
+    if slait:
+        mine, theirs = (found[f"{who}, {few} names"]["te_rms"] for who in ("ensemble", "slait"))
+        report.claim(f"{name}: TE with {few} names over that of SLAIT", mine / theirs, at_most=1.0)
+    if has_skfolio():
+        report.claim(f"{name}: time of a skfolio fit over that of a bar", fit_over_bar(panel), at_least=50.0)
+
+
+def fit_over_bar(panel: MarketPanel, fits: int = 4) -> float:
+    """Seconds of one fit of skfolio's tracker on 250 bars (or half of them), over those of one bar of ours: both decide once."""
+    y = panel.target_close[1:, 0] / panel.target_close[:-1, 0] - 1.0
+    window = min(250, len(y) // 2)
+    X, rival = panel.returns, SkfolioFits(panel.n_assets)
+    learner = EnsembleTracker.make_algorithm(_Defaults(), panel.symbols, 1)
+    for t in range(window):
+        learner.update(X[t], float(y[t]))
+    bars = min(100, len(y) - window)
+    ratios = []
+    for k in range(fits):
+        begin = time.perf_counter()
+        for t in range(window + k * bars // fits, window + (k + 1) * bars // fits):
+            learner.update(X[t], float(y[t]))
+        ours = (time.perf_counter() - begin) / (bars // fits)
+        begin = time.perf_counter()
+        rival._solve(X[k : k + window], y[k : k + window], 1.0)
+        ratios.append((time.perf_counter() - begin) / ours)
+    return statistics.median(ratios)
+
+
+class _Defaults:
+    """The default params of the ensemble."""
+
+    def __getattr__(self, name: str) -> Any:
+        return dict(EnsembleTracker.params._getitems())[name]
+
+
+def net_of_costs(report: Report, panel: MarketPanel) -> None:
+    """Fills at the next open, 10 bp: how far from the index the accounts end."""
+    ends = {}
+    for name, params in (("pa", {}), ("ensemble", {}), ("ensemble, cost_aware 10", {"cost_aware": 10.0})):
+        m = replay(panel, name.split(",")[0], {"fill": "next_open", **params}, costs=CostModel(10.0)).since(0.5).metrics()
+        ends[name] = abs(m["tracking_difference"])
+        figures = {"TE bp": 1e4 * m["te_rms"], "turnover": m["turnover"], "names": m["n_holdings"]}
+        report.rows.append({"market": BARS, "contender": name, **figures, "net difference %": 100 * m["tracking_difference"]})
+    report.claim(f"{BARS}: net tracking difference over that of PA", ends["ensemble"] / ends["pa"], at_most=1.0)
+
+
+def products(report: Report, n: int = 450, rounds: int = 300) -> None:
+    """A round of least squares in products of its matrix with a vector."""
+    X, Y = market(n, rounds)
+    learner, matrix = LeastSquares(n), np.random.default_rng(0).standard_normal((n, n))
+    learner.run(X[:2], Y[:2])
+    made, times = LeastSquares(n), 2000
+
+    def multiply() -> None:
+        for _ in range(times):
+            matrix.dot(X[0])
+
+    timings, _ = side_by_side({"round": lambda: made.fresh().run(X, Y), "product": multiply}, 3)
+    ratio = (timings["round"].least / rounds) / (timings["product"].least / times)
+    report.claim(f"LeastSquares, N = {n}: a round in matrix-vector products", ratio, at_most=40.0)
