@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -86,8 +87,12 @@ def state(account: PaperAccount) -> dict[str, Any]:
     return {"journal": contents(account.folder / "journal.db"), "broker": contents(account.folder / BROKER_FILE)}
 
 
-def in_a_process(work: Callable[[], Any], kill_at: int | None = None) -> bool:
-    """Do something in a process of its own that is killed (SIGKILL) at a transition; True when it got through."""
+def in_a_process(work: Callable[[], Any], kill_at: int | None = None, told: list[str] | None = None) -> bool:
+    """Do something in a process of its own that is killed (SIGKILL) at a transition; True when it got through.
+
+    ``told`` collects the names of the transitions.
+    """
+    reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -95,18 +100,22 @@ def in_a_process(work: Callable[[], Any], kill_at: int | None = None) -> bool:
         try:
             if kill_at is not None:
                 os.environ[ENVIRONMENT] = str(kill_at)
-                null = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(null, 2)
+                os.dup2(writer, 2)
             work()
         except BaseException:
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as lines:
+        words = lines.read()
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
+        if told is not None:
+            told += re.findall(r"killed at point \d+: (.+)", words)
         return False
-    assert os.WEXITSTATUS(status) == 0, "the step failed: see above"
+    assert os.WEXITSTATUS(status) == 0, f"the step failed: {words}"
     return True
 
 

@@ -14,7 +14,7 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research import leaderboard_command
 from tracker_strategies.research.leaderboard import Entrant, entrants, market_name, open_markets, run_leaderboard
 from tracker_strategies.research.leaderboard_page import leaderboard_page
-from tracker_strategies.research.leaderboard_tables import factors, markdown, tables
+from tracker_strategies.research.leaderboard_tables import factors, markdown, tables, versus
 from tracker_strategies.research.replay import replay
 from tracker_strategies.research.rivals import SkfolioTracker, has_skfolio
 from tracker_strategies.strategies import STRATEGIES, PATracker, TrackerStrategy
@@ -117,6 +117,13 @@ def test_a_factor_of_the_ablation_is_a_ratio_of_two_runs(result):
     line = found["the cost term (pa, weights)"]
     assert line[:3] == [f"{te:.2f}", f"{max(r[0] for r in ratios):.2f}", f"{turnover:.2f}"]
     assert line[3].startswith("helps turnover") == (turnover < 0.98)
+
+
+def test_the_recommended_tracker_is_compared_and_who_beats_it_is_named(result):
+    for line, market in zip(versus(result), PANELS, strict=True):
+        ours, pa = (row_of(result, market, name) for name in ("ensemble", "pa"))
+        assert line[:3] == [market, f"{ours['te_rms'] / pa['te_rms']:.2f}", f"{ours['turnover'] / pa['turnover']:.2f}"]
+        assert ("pa" in line[-1].split(", ")) == (pa["te_rms"] < ours["te_rms"])
 
 
 def test_the_page_stands_alone_and_has_both_frontiers_of_every_market(result):

@@ -140,18 +140,8 @@ def test_an_unknown_parameter_in_the_file_is_one_named_line(tmp_path):
 
 def test_a_full_disk_is_one_named_line(tmp_path):
     """Files may not grow beyond 3000 bytes: the description fits, rows of 800 bars do not."""
-    words = (
-        "sweep",
-        "pa",
-        "--data",
-        "synthetic:n_assets=3,n_bars=800",
-        "--grid",
-        "eps=1e-4,1e-3",
-        "--out",
-        tmp_path / "out",
-        "-j",
-        2,
-    )
+    market = ("--data", "synthetic:n_assets=3,n_bars=800")
+    words = ("sweep", "pa", *market, "--grid", "eps=1e-4,1e-3", "--out", tmp_path / "out", "-j", 2)
     result = subprocess.run(
         [sys.executable, "-m", "tracker_strategies.cli", *map(str, words)],
         cwd=ROOT,

@@ -19,9 +19,9 @@ class Tilted(OnlineAlgorithm):
 
     .. math:: w_{t+1} = \arg\min_{w \in W} h_t(w) + \frac{1}{2\lambda} \|w - v_{t+1}\|^2
 
-    with the side information :math:`h_t` and the weights :math:`v_{t+1}` of the learner. The learner learns as if there were no tilt, so tilts do not add up over
-    time: the tilt of a round is at most :math:`\lambda` times the gradient of :math:`h_t`, and a small :math:`\lambda` is the
-    learner alone.
+    with the side information :math:`h_t` and the weights :math:`v_{t+1}` of the learner, which learns as if there were no tilt.
+    So tilts do not add up over time: that of a round is at most :math:`\lambda` times the gradient of :math:`h_t`, and a small
+    :math:`\lambda` is the learner alone.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from tracker_strategies.papertrade.clocks import DataClock, ReplayClock, Session
 from tracker_strategies.papertrade.config import AccountConfig, Limits
 from tracker_strategies.papertrade.engine import Wish
 from tracker_strategies.papertrade.faults import Faults, FaultyBroker
-from tracker_strategies.papertrade.intake import session_names
+from tracker_strategies.papertrade.intake import session_names, try_out
 from tracker_strategies.papertrade.journal import Journal
 from tracker_strategies.papertrade.ledger import Ledger, opening_entries
 from tracker_strategies.papertrade.loading import load_strategy
@@ -99,7 +99,7 @@ class PaperAccount:
         replay : str, optional
             Practise on recorded history from this date on: every step brings one more session.
         symbols : tuple of str, optional
-            Names that may be held; by default all of the source.
+            Names that may be held; by default all of the source (or the strategy's parameter ``assets``).
         **options
             ``cash``, ``costs``, ``broker``, ``url``, ``clock``, ``calendar``, ``actions``, ``faults``, ``verify_every``,
             ``gaps``, ``seed``: see AccountConfig.
@@ -112,21 +112,27 @@ class PaperAccount:
         place = Path(folder).expanduser()
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
-        check_params(load_strategy(strategy), params or {})
+        cls_, chosen = load_strategy(strategy), dict(params or {})
+        check_params(cls_, chosen)
         source = _absolute(source)
         if options.get("broker") == "alpaca":
             options = {"clock": "wall", **options, **_at_alpaca(options)}
         if options.get("actions"):
             options["actions"] = _absolute(options["actions"])
         if panel is None:
-            panel = open_source(source, targets, gaps=options.get("gaps", "freeze"), seed=options.get("seed", 0))
+            how = {
+                "gaps": options.get("gaps", "freeze"),
+                "adjust": options.get("adjust", "split"),
+                "seed": options.get("seed", 0),
+            }
+            panel = open_source(source, targets, **how)
         config = AccountConfig(
             name=name or secrets.token_hex(4),
             strategy=_absolute(strategy),
             source=source,
             targets=targets,
-            symbols=symbols or panel.symbols,
-            params=dict(params or {}),
+            symbols=_names(panel, symbols, chosen.pop("assets", None)),
+            params=chosen,
             prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
             start=_first_session(panel, start or replay),
             **{**({"clock": "replay"} if replay else {}), **options},
@@ -134,6 +140,7 @@ class PaperAccount:
         Faults.build(config.faults)
         if config.faults and config.broker != "simulated":
             raise ParameterError("faults are for the simulated broker; a real one has its own")
+        try_out(config, cls_, panel)
         meta = {"config": config.to_json(), "limits": (limits or Limits()).to_json(), "opened": journals.now()}
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -275,7 +282,13 @@ def _absolute(name: str) -> str:
     if found and where.endswith(".py"):
         return f"{Path(where).expanduser().absolute()}:{attribute}"
     path = Path(name).expanduser()
-    return str(path.absolute()) if path.suffix or len(path.parts) > 1 else name
+    return str(path.absolute()) if not name.startswith("yahoo:") and (path.suffix or len(path.parts) > 1) else name
+
+
+def _names(panel: MarketPanel, symbols: Sequence[str] | None, assets: Any) -> tuple[str, ...]:
+    """The names of the account: those asked for, or all."""
+    asked = [part.strip() for part in assets.split(",")] if isinstance(assets, str) else assets
+    return tuple(symbols or asked or panel.symbols)
 
 
 def _first_session(panel: MarketPanel, start: str | None) -> str:

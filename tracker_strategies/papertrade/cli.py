@@ -61,6 +61,9 @@ def init(
         list[str] | None,
         typer.Option("--fault", metavar="KEY=P", help="Trouble on purpose: reject, partial, delay, duplicate, disconnect."),
     ] = None,
+    adjust: Annotated[
+        str, typer.Option(help="For bars and Yahoo: adjust for splits, for dividends too (total), or not (raw).")
+    ] = "split",
     gaps: Annotated[str, typer.Option(help="A price missing inside a series: freeze (a trading halt) or error.")] = "freeze",
     seed: Annotated[int, typer.Option(help="Seed of the synthetic market.")] = 0,
     verify_every: Annotated[

@@ -27,7 +27,7 @@ SHOWN = 15
 def open_account(given: Mapping[str, Any]) -> None:
     """``init``."""
     params = {"fill": given["fill"], "lot": given["lot"], **parse_pairs(given["param"], "--param")}
-    options = {k: given[k] for k in ("broker", "url", "calendar", "actions", "gaps", "seed", "verify_every")}
+    options = {k: given[k] for k in ("broker", "url", "calendar", "actions", "adjust", "gaps", "seed", "verify_every")}
     options |= {k: given[k] for k in ("cash", "clock") if given[k] is not None}
     account = PaperAccount.create(
         given["folder"],

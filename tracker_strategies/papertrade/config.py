@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self, TypeVar
 
+from datafeeds import MarketPanel, open_source
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
@@ -96,7 +97,8 @@ class AccountConfig:
     params : mapping
         The strategy's parameters, as JSON can hold them.
     source : str
-        Where bars come from: the path of a wide file that grows, ``sample`` or ``synthetic``.
+        Where bars come from, as :func:`datafeeds.open_source` knows it: a file that grows, ``yahoo:AAPL,MSFT:2015-01-01``, ``sample``,
+        ``synthetic``; with its options ``gaps``, ``adjust`` and ``seed``.
     targets, symbols : tuples of str
         What is tracked, and what may be held, for the life of the account.
     prices : tuple of str
@@ -133,6 +135,7 @@ class AccountConfig:
     cash: float = 1_000_000.0
     costs: CostModel = field(default_factory=CostModel)
     gaps: str = "freeze"
+    adjust: str = "split"
     seed: int = 0
     broker: str = "simulated"
     url: str = ""
@@ -160,7 +163,7 @@ class AccountConfig:
             raise ParameterError(f"verify_every={self.verify_every!r} must be a number of sessions >= 1")
         if not (self.name.isascii() and self.name.isalnum() and len(self.name) <= 32):
             raise ParameterError(f"the account's name {self.name!r} must be at most 32 letters and digits: orders carry it")
-        for name in ("strategy", "source", "start", "gaps", "url", "calendar", "actions"):
+        for name in ("strategy", "source", "start", "gaps", "adjust", "url", "calendar", "actions"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(f"{name}={getattr(self, name)!r} must be text")
         self._check_fill()
@@ -176,6 +179,10 @@ class AccountConfig:
             )
         if self.params.get("broker", "basket") != "basket":
             raise ParameterError("broker='ordinary' is for backtests: a paper account has its own broker; leave it out")
+
+    def open(self) -> MarketPanel:
+        """The source as it is now."""
+        return open_source(self.source, self.targets, gaps=self.gaps, adjust=self.adjust, seed=self.seed)
 
     @property
     def fill(self) -> FillMode:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from datafeeds.atomic_files import sync_folder
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade import schema
 from tracker_strategies.papertrade.errors import JournalError
@@ -61,6 +62,7 @@ class Journal:
             finally:
                 db.close()
             os.replace(part, target)
+            sync_folder(target.parent)
         except (sqlite3.Error, OSError) as problem:
             part.unlink(missing_ok=True)
             raise JournalError(f"cannot write {target}: {problem}; choose another folder, or make room") from None

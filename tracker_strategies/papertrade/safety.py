@@ -5,35 +5,35 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sqlite3
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
+from datafeeds.file_lock import FileLock
+from datafeeds.file_lock import LockedError as TakenError
 from tracker_strategies.errors import OutputError
 from tracker_strategies.papertrade.errors import JournalError, LockedError
 from tracker_strategies.papertrade.journal import now
 
-LOCK, HOLDER, HALT = "lock.db", "lock.holder", "HALT"
+LOCK, HOLDER, HALT = "lock", "lock.holder", "HALT"
 
 
 class Lock:
-    """Keeps an account for one process, as long as that lives: the lock is a transaction of SQLite, which dies with it."""
+    """Keeps an account for one process, as long as that lives: the system takes it back however the process ends."""
 
     def __init__(self, folder: Path) -> None:
-        self._path, self._holder = folder / LOCK, folder / HOLDER
+        self._folder, self._holder = folder, folder / HOLDER
+        self._lock = FileLock(folder / LOCK, timeout=0.0)
 
     def __enter__(self) -> Self:
         try:
-            self._db = sqlite3.connect(self._path, timeout=0.0, isolation_level=None)
-            self._db.execute("begin exclusive")
-        except sqlite3.Error as problem:
-            self._db.close()
-            if "locked" in str(problem):
-                raise LockedError(f"{self._path.parent} is in use by {self._who()}; wait until it is done, or stop it") from None
-            raise JournalError(f"cannot lock {self._path.parent}: {problem}; is the folder writable?") from None
+            self._lock.__enter__()
+        except TakenError:
+            raise LockedError(f"{self._folder} is in use by {self._who()}; wait until it is done, or stop it") from None
+        except OSError as problem:
+            raise JournalError(f"cannot lock {self._folder}: {problem.strerror}; is the folder writable?") from None
         me = {"pid": os.getpid(), "host": socket.gethostname(), "command": " ".join(sys.argv[:4]), "since": now()}
         with suppress(OSError):
             self._holder.write_text(json.dumps(me))
@@ -42,7 +42,7 @@ class Lock:
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self._holder.unlink(missing_ok=True)
-        self._db.close()
+        self._lock.__exit__(None, None, None)
 
     def _who(self) -> str:
         try:

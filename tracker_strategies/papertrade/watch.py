@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from datafeeds import open_source
 from tracker_strategies.errors import DataError
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.clocks import WallClock
@@ -38,8 +37,7 @@ def practise(
     speed : float, default 0
         Seconds between two sessions.
     """
-    config, count = account.config, 0
-    panel = open_source(config.source, config.targets, gaps=config.gaps, seed=config.seed)
+    panel, count = account.config.open(), 0
     while sessions is None or count < sessions:
         try:
             result = account.step(panel)

@@ -21,14 +21,15 @@ HEAD = (
 SAME = 0.02
 SURVIVORS = (
     "Survivorship bias: the members of most of these markets were chosen with hindsight, and the prices of many include "
-    "dividends that their price index does not. Any long-only portfolio of such names tends to beat the index. Judge returns against "
-    "`equal-weight`, `buy-and-hold` and the other trackers on the same market, never against zero."
+    "dividends that their price index does not. Any long-only portfolio of such names tends to beat the index. Judge returns "
+    "against `equal-weight`, `buy-and-hold` and the other trackers on the same market, never against zero."
 )
 EXPLAINED = (
     "TE: root mean square of the return of the account minus that of the index, basis points a bar. Tracking difference: final "
     "value of the account minus that of the index, per unit invested, over the scored bars. Turnover: bought plus sold, of the "
     "account, a bar. Net excess: log return over the index a year. It comes from one run for all costs: the turnover times the "
-    "cost is taken off. Names: held on average. Time: of the whole run, learning, decisions and account, on one thread."
+    "cost is taken off. Names: held on average. Time: wall clock of the whole run, learning, decisions "
+    "and account, on one thread; whatever else the machine does is in it, and `python -m benchmarks ensemble` compares side by side."
 )
 
 
@@ -95,6 +96,37 @@ def factors(result: Mapping[str, Any]) -> list[list[str]]:
     return found
 
 
+RECOMMENDED = "ensemble"
+VERSUS_HEAD = (
+    "market",
+    "TE over PA's",
+    "turnover over PA's",
+    "distance of tracking difference from 0, over PA's",
+    "TE over SLAIT's",
+    "TE over skfolio's",
+    "who tracks better",
+)
+
+
+def versus(result: Mapping[str, Any]) -> list[list[str]]:
+    """The recommended tracker against the others, market by market, where it and PA took part: what it loses is there too."""
+    found = []
+    for market, group, rows in tables(result):
+        fine = {row["strategy"]: row for row in rows if not row["error"]}
+        if group != "strategies" or RECOMMENDED not in fine or "pa" not in fine:
+            continue
+        ours, pa = fine[RECOMMENDED], fine["pa"]
+        ratios = [
+            ours["te_rms"] / pa["te_rms"],
+            ours["turnover"] / pa["turnover"],
+            abs(ours["tracking_difference"] / pa["tracking_difference"]),
+            *(ours["te_rms"] / fine[name]["te_rms"] if name in fine else None for name in ("slait", "skfolio")),
+        ]
+        better = [name for name, row in fine.items() if row["te_rms"] < ours["te_rms"]]
+        found.append([market, *("" if r is None else f"{r:.2f}" for r in ratios), ", ".join(better) or "nobody"])
+    return found
+
+
 FACTOR_HEAD = ("change", "TE, median ratio", "TE, worst ratio", "turnover, median ratio", "verdict")
 
 
@@ -118,6 +150,9 @@ def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -
     if result.get("left_out"):
         parts.append("Left out: " + "; ".join(f"{name} ({why})" for name, why in result["left_out"].items()) + ".")
     parts += list(result.get("notes", ()))
+    if against := versus(result):
+        parts.append(f"### The {RECOMMENDED} against the others\n\nRatios below one are better, for all columns.")
+        parts.append(_table(VERSUS_HEAD, against))
     last = None
     ablation = []
     for market, group, rows in tables(result):

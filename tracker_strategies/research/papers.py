@@ -53,4 +53,13 @@ def vaw(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: in
     return write_paper(result, folder, "vaw", "Online regression in dynamic environments via discounting"), result
 
 
-PAPERS: dict[str, Callable[..., Found]] = {"apas": apas, "adagrad": adagrad, "vaw": vaw}
+def ispls(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
+    """Incremental sparse PLS: simulations, and two indices at once."""
+    from tracker_strategies.research.ispls_paper import reproduce_ispls
+    from tracker_strategies.research.paper_page import write_paper
+
+    result = reproduce_ispls(runs=runs, seed=seed, data=files, progress=tick)
+    return write_paper(result, folder, "ispls", "Sparse partial least squares for on-line variable selection"), result
+
+
+PAPERS: dict[str, Callable[..., Found]] = {"apas": apas, "adagrad": adagrad, "vaw": vaw, "ispls": ispls}

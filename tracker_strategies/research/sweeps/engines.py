@@ -90,9 +90,9 @@ class LocalEngine:
                         pickle.dump(panel, file, protocol=pickle.HIGHEST_PROTOCOL)
             except OSError as problem:
                 self._shelf.cleanup()
+                where = tempfile.gettempdir()
                 raise OutputError(
-                    f"cannot put the prices where the processes find them, {tempfile.gettempdir()}: {problem.strerror}; make room "
-                    "there, or name another place with TMPDIR"
+                    f"cannot put the prices into {where} for the processes: {problem.strerror}; make room or set TMPDIR"
                 ) from None
         return self
 
@@ -117,7 +117,7 @@ class LocalEngine:
             pool = joblib.Parallel(return_as="generator_unordered", pre_dispatch="2 * n_jobs")
             rows = pool(joblib.delayed(run_in_pool)(cell, code, shelf) for cell in takewhile(lambda _: not self._draining, cells))
         try:
-            for row in rows:
+            for row in rows:  # noqa: UP028 - `yield from` would close the pool with this generator, and kill its processes
                 yield row
         except BrokenProcessPool:
             raise WorkerError(

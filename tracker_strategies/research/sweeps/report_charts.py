@@ -66,10 +66,16 @@ def _levels(values: Sequence[Any]) -> tuple[NDArray[np.intp], list[str]]:
         data = np.array(values, dtype=np.float64)
         edges = np.unique(np.quantile(data, np.linspace(0.0, 1.0, BINS + 1)))
         place = np.clip(np.searchsorted(edges, data, side="right") - 1, 0, len(edges) - 2)
-        return place, [f"{np.median(data[place == k]):.2g}" for k in range(len(edges) - 1)]
+        return place, [short(float(np.median(data[place == k]))) for k in range(len(edges) - 1)]
     position = {v: i for i, v in enumerate(unique)}
-    labels = [f"{v:g}" if isinstance(v, float) else str(v) for v in unique]
+    labels = [short(v) if isinstance(v, float) else str(v) for v in unique]
     return np.array([position[v if numbers else repr(v)] for v in values]), labels
+
+
+def short(value: float) -> str:
+    """Two digits: 0.037, 3.7e-4."""
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return f"{float(mantissa):g}e{int(exponent)}" if 0.0 < abs(value) < 0.01 else f"{value:.2g}"
 
 
 def _write_values(ax: Axes, mean: FloatArray, mesh: Any) -> None:
@@ -77,7 +83,7 @@ def _write_values(ax: Axes, mean: FloatArray, mesh: Any) -> None:
     dark = colours[..., :3] @ np.array([0.299, 0.587, 0.114]) < 0.55
     for (r, c), value in np.ndenumerate(mean):
         if np.isfinite(value):
-            ink = "#ffffff" if dark[r, c] else "#000000"
+            ink = "#ffffff" if dark[r, c] else "#111111"  # pure black would be left to the page
             ax.text(c + 0.5, r + 0.5, f"{value:.4g}", color=ink, ha="center", va="center", fontsize=9.5)
 
 
@@ -88,7 +94,12 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     te = np.array([1e4 * e.figures["te_rms"] for e in entries])
     other = np.array([e.figures[figure_name] for e in entries])
     edge = pareto(te, -other if figure_name == "excess_log_return" else other)
-    shown = set(edge.tolist()) | set(np.linspace(0, len(te) - 1, min(len(te), MOST_POINTS)).astype(int).tolist())
+    # A few hopeless candidates would press all others into a corner.
+    near = np.flatnonzero(te <= max(3.0 * te.min(), *(1.15e4 * e.figures["te_rms"] for e in baselines.values()), 0.0))
+    spread = near[np.linspace(0, len(near) - 1, min(len(near), MOST_POINTS)).astype(int)]
+    edge = edge[np.isin(edge, near)]
+    shown = {*edge.tolist(), *spread.tolist()}
+    beyond = f" {len(te) - len(near)} candidates further to the right are left out." if len(near) < len(te) else ""
     names = list(dict.fromkeys(e.strategy for e in entries))
     legend = []
     for name, colour in zip(names, (COLOURS * len(names))[: len(names)], strict=True):
@@ -101,7 +112,7 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     for name, entry in baselines.items():
         x, y = 1e4 * entry.figures["te_rms"], entry.figures[figure_name]
         ax.plot([x], [y], color=INDEX, marker="D", markersize=8.0, linestyle="none")
-        right = x > 0.5 * (te.min() + te.max())
+        right = x > 0.5 * (te[near].min() + te[near].max())
         ax.annotate(
             name,
             (x, y),
@@ -118,7 +129,7 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     ax.xaxis.set_major_locator(MaxNLocator(7))
     ax.xaxis.set_minor_locator(NullLocator())
     percent_axis(ax.yaxis)
-    return finish(figure, title, legend, note)
+    return finish(figure, title, legend, note + beyond)
 
 
 def pareto(cost: FloatArray, other: FloatArray) -> NDArray[np.intp]:
