@@ -26,10 +26,10 @@ from tracker_strategies.strategies import EnsembleTracker
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 MARKETS = ("nasdaq100_2019_2020_daily", "orlib_sp100_98_weekly", "orlib_nikkei225_weekly", "orlib_hangseng31_weekly")
 #: Markets of hundreds of names: SLAIT would take many minutes there and sits out.
-LARGE = ("sp500_2015_2020_daily", "orlib_sp500_457_weekly")
+LARGE = ("sp500_2015_2020_daily",)
 BARS = "us40_ohlcv_2016_2020_daily_LONG"
 #: Prices of a name for SLAIT, from many names to few; the best run that holds no more than NAMES is the rival.
-PRICES, NAMES = (3e-7, 1e-6, 3e-6, 1e-5), 30
+PRICES, NAMES = (7e-7, 3e-6), 30
 CLOSE = {"fill": "close"}
 
 

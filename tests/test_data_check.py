@@ -77,7 +77,7 @@ def test_a_wrong_word_is_one_line(dirty):
 
 @pytest.mark.parametrize("policy", ["flag", "drop", "winsorise"])
 def test_a_run_reports_what_was_cleaned_on_stderr_and_in_its_folder(dirty, tmp_path, policy):
-    path, frame, names = dirty
+    path, _, names = dirty
     words = ("--gaps", "freeze", "--clean", policy, "--json", "--out", tmp_path / "run", "--no-tearsheet")
     result = inside("run", "pa", "--data", path, *words)
     assert result.exit_code == 0, result.stderr

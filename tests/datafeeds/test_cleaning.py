@@ -189,7 +189,7 @@ def test_the_report_is_a_table_and_data():
 
 
 @pytest.mark.parametrize(
-    "wrong, words",
+    ("wrong", "words"),
     [
         ({"policy": "scrub"}, "clean='scrub' is unknown; choose one of flag, drop, winsorise"),
         ({"limit": 0.0}, "limit=0.0 must be"),

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datafeeds import synthetic_market
+from datafeeds import MarketPanel, synthetic_market
 from tests.markets import random_panel
 from tests.papertrade.harness import COSTS, contents, decided_weights, open_account, orders, step_through, values
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.errors import RiskError
+from tracker_strategies.papertrade.loading import load_strategy
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
 
@@ -67,7 +68,7 @@ def test_a_checkpoint_is_used_until_it_has_to_be_verified(folder):
 
 
 def test_what_only_cerebro_can_run_is_always_replayed(folder):
-    panel = random_panel(n_bars=8, n_assets=4, seed=72, ohlc=True)
+    panel = random_panel(n_bars=9, n_assets=4, seed=72, ohlc=True)
     path = folder / "trend.py"
     path.write_text(
         "import backtrader as bt\nfrom tracker_strategies import PASTracker\n"
@@ -77,12 +78,7 @@ def test_what_only_cerebro_can_run_is_always_replayed(folder):
     )
     account = open_account(folder / "a", panel, f"{path}:Trend")
     assert {r.way for r in step_through(account, panel)} == {"replay"}
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("trend", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    record = backtest(panel, module.Trend, costs=COSTS)
+    record = backtest(panel, load_strategy(f"{path}:Trend"), costs=COSTS, runonce=False)
     np.testing.assert_allclose(decided_weights(account), record.decisions, atol=1e-12)
     np.testing.assert_allclose(values(account), record.value, rtol=1e-9)
 
@@ -112,7 +108,9 @@ def test_some_of_the_names_of_a_source(folder):
     assert account.config.symbols == ("S1", "S3")
     step_through(account, panel)
     assert {o["symbol"] for o in orders(account)} == {"S1", "S3"}
-    np.testing.assert_allclose(values(account), backtest(panel, "pa", {"assets": "S1,S3"}, costs=COSTS).value, rtol=1e-9)
+    bars = {k: getattr(panel, k)[:, [1, 3]] for k in ("open", "high", "low")}
+    few = MarketPanel(panel.dates, ("S1", "S3"), panel.close[:, [1, 3]], panel.targets, panel.target_close, **bars)
+    np.testing.assert_allclose(values(account), backtest(few, "pa", costs=COSTS).value, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from datafeeds import MarketPanel, open_source
-from tracker_strategies.errors import DataError, OutputError, ParameterError
+from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.papertrade import journal as journals
 from tracker_strategies.papertrade import simulated
 from tracker_strategies.papertrade.broker import Broker
@@ -20,10 +20,10 @@ from tracker_strategies.papertrade.clocks import DataClock, ReplayClock, Session
 from tracker_strategies.papertrade.config import AccountConfig, Limits
 from tracker_strategies.papertrade.engine import Wish
 from tracker_strategies.papertrade.faults import Faults, FaultyBroker
-from tracker_strategies.papertrade.intake import session_names, try_out
 from tracker_strategies.papertrade.journal import Journal
 from tracker_strategies.papertrade.ledger import Ledger, opening_entries
 from tracker_strategies.papertrade.loading import load_strategy
+from tracker_strategies.papertrade.opening import absolute, cash_at_alpaca, first_session, names_of, try_out
 from tracker_strategies.papertrade.operator import flatten_account, take_over
 from tracker_strategies.papertrade.safety import HaltSwitch, Lock
 from tracker_strategies.papertrade.settling import cancel_open, settle
@@ -114,27 +114,23 @@ class PaperAccount:
             raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
         cls_, chosen = load_strategy(strategy), dict(params or {})
         check_params(cls_, chosen)
-        source = _absolute(source)
+        source = absolute(source)
         if options.get("broker") == "alpaca":
-            options = {"clock": "wall", **options, **_at_alpaca(options)}
+            options = {"clock": "wall", **options, **cash_at_alpaca(options)}
         if options.get("actions"):
-            options["actions"] = _absolute(options["actions"])
+            options["actions"] = absolute(options["actions"])
         if panel is None:
-            how = {
-                "gaps": options.get("gaps", "freeze"),
-                "adjust": options.get("adjust", "split"),
-                "seed": options.get("seed", 0),
-            }
-            panel = open_source(source, targets, **how)
+            how = {k: options[k] for k in ("gaps", "adjust", "seed") if k in options}
+            panel = open_source(source, targets, **{"gaps": "freeze", **how})
         config = AccountConfig(
             name=name or secrets.token_hex(4),
-            strategy=_absolute(strategy),
+            strategy=absolute(strategy),
             source=source,
             targets=targets,
-            symbols=_names(panel, symbols, chosen.pop("assets", None)),
+            symbols=names_of(panel, symbols, chosen.pop("assets", None)),
             params=chosen,
             prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
-            start=_first_session(panel, start or replay),
+            start=first_session(panel, start or replay),
             **{**({"clock": "replay"} if replay else {}), **options},
         )
         Faults.build(config.faults)
@@ -264,42 +260,3 @@ class PaperAccount:
         """Cancel what waits, sell everything that is held, and halt."""
         with Lock(self.folder), self.journal() as journal, self.broker() as broker:
             return flatten_account(Ledger(journal, self.config), broker, self.halt_switch, self._pause)
-
-
-def _at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What an account at Alpaca begins with: the cash that is there, if it can be reached and is nobody else's."""
-    from tracker_strategies.papertrade.alpaca import AlpacaBroker
-
-    if options.get("cash") is not None:
-        raise ParameterError("cash is what the account at Alpaca has; leave it out")
-    there = AlpacaBroker.from_environment(options.get("url", "")).holdings()
-    return {"cash": there.cash}
-
-
-def _absolute(name: str) -> str:
-    """A path must be found again from any folder; names of sources and strategies stay as they are."""
-    where, found, attribute = name.rpartition(":")
-    if found and where.endswith(".py"):
-        return f"{Path(where).expanduser().absolute()}:{attribute}"
-    path = Path(name).expanduser()
-    return str(path.absolute()) if not name.startswith("yahoo:") and (path.suffix or len(path.parts) > 1) else name
-
-
-def _names(panel: MarketPanel, symbols: Sequence[str] | None, assets: Any) -> tuple[str, ...]:
-    """The names of the account: those asked for, or all."""
-    asked = [part.strip() for part in assets.split(",")] if isinstance(assets, str) else assets
-    return tuple(symbols or asked or panel.symbols)
-
-
-def _first_session(panel: MarketPanel, start: str | None) -> str:
-    names = session_names(panel.dates)
-    if start is None:
-        return names[-1]
-    try:
-        datetime.fromisoformat(start)
-    except ValueError:
-        raise ParameterError(f"{start!r} is no date; write YYYY-MM-DD") from None
-    later = [name for name in names if name >= start]
-    if not later:
-        raise DataError(f"the source ends on {names[-1]}, before {start}; choose an earlier date")
-    return later[0]

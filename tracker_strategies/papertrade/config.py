@@ -97,8 +97,8 @@ class AccountConfig:
     params : mapping
         The strategy's parameters, as JSON can hold them.
     source : str
-        Where bars come from, as :func:`datafeeds.open_source` knows it: a file that grows, ``yahoo:AAPL,MSFT:2015-01-01``, ``sample``,
-        ``synthetic``; with its options ``gaps``, ``adjust`` and ``seed``.
+        Where bars come from, as :func:`datafeeds.open_source` knows it: a file that grows, ``yahoo:AAPL,MSFT:2015-01-01``,
+        ``sample``, ``synthetic``; with its options ``gaps``, ``adjust`` and ``seed``.
     targets, symbols : tuples of str
         What is tracked, and what may be held, for the life of the account.
     prices : tuple of str

@@ -13,21 +13,9 @@ from tracker_strategies.execution.desk import Fills
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.papertrade.engine import Balance, Checkpoint, Wish, trade_again
 from tracker_strategies.papertrade.snapshot import state_hash
-from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.gate import Bar
 
 FloatArray = NDArray[np.float64]
-
-#: What a strategy may not override, or cerebro is needed to run it.
-_HOOKS = (
-    "__init__", "next", "prenext", "nextstart", "next_open", "prenext_open", "nextstart_open", "start", "stop", "signal_lines",
-    "notify_order", "notify_trade", "notify_cashvalue", "notify_fund", "notify_timer", "notify_data", "notify_store",
-)  # fmt: skip
-
-
-def needs_cerebro(strategy: type[TrackerStrategy]) -> bool:
-    """Whether a strategy does more on a bar than its tracker does: lines of its own, other hooks."""
-    return any(getattr(strategy, name, None) is not getattr(TrackerStrategy, name, None) for name in _HOOKS)
 
 
 class Account:

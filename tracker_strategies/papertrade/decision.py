@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.papertrade.broker import Ticket
-from tracker_strategies.papertrade.continuation import bar_after, go_on, needs_cerebro
-from tracker_strategies.papertrade.engine import Balance, Checkpoint, Wish, replay
+from tracker_strategies.papertrade.continuation import bar_after, go_on
+from tracker_strategies.papertrade.engine import Balance, Checkpoint, Wish, needs_cerebro, replay
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.history import History
 from tracker_strategies.papertrade.journal import seal

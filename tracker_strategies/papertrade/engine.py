@@ -183,6 +183,18 @@ class _Watcher(bt.Analyzer):
     prenext = next
 
 
+#: What a strategy may not override, or cerebro is needed to run it.
+_HOOKS = (
+    "__init__", "next", "prenext", "nextstart", "next_open", "prenext_open", "nextstart_open", "start", "stop", "signal_lines",
+    "notify_order", "notify_trade", "notify_cashvalue", "notify_fund", "notify_timer", "notify_data", "notify_store",
+)  # fmt: skip
+
+
+def needs_cerebro(strategy: type[TrackerStrategy]) -> bool:
+    """Whether a strategy does more on a bar than its tracker does: lines of its own, other hooks."""
+    return any(getattr(strategy, name, None) is not getattr(TrackerStrategy, name, None) for name in _HOOKS)
+
+
 def replay(
     panel: MarketPanel,
     strategy: type[TrackerStrategy],
@@ -210,7 +222,8 @@ def replay(
     StrategyError
         The strategy raised. Errors that tell what to do come through as they are.
     """
-    cerebro = bt.Cerebro(stdstats=False)
+    # Computed ahead of the run, indicators fail when there are fewer bars than they need; a young account has few.
+    cerebro = bt.Cerebro(stdstats=False, runonce=not needs_cerebro(strategy))
     IndexData(panel).add_to(cerebro, lazy=True)
     broker = JournalBroker()
     broker.prepare(balances, opening, books_out=books_out)

@@ -13,10 +13,8 @@ from tracker_strategies.errors import DataError
 from tracker_strategies.papertrade import actions
 from tracker_strategies.papertrade.actions import Action
 from tracker_strategies.papertrade.config import AccountConfig, Limits
-from tracker_strategies.papertrade.engine import Balance, replay
 from tracker_strategies.papertrade.errors import BadBarError
-from tracker_strategies.papertrade.history import Bars, History
-from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.papertrade.history import Bars
 
 FloatArray = NDArray[np.float64]
 
@@ -66,14 +64,6 @@ def read_source(
     if panel.target_seen is not None:
         levels = np.where(panel.target_seen[:, targets], levels, np.nan)
     return Bars(session_names(panel.dates), prices, levels), _notes(tickers, columns, panel)
-
-
-def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
-    """Let the strategy decide once, on the last bars of a panel: what is wrong with its parameters shows before there is an account."""
-    bars, _ = read_source(config, config.symbols, panel=panel)
-    history = History(bars.rows(-2), [], config)
-    account = [Balance(config.cash, np.zeros(len(config.symbols)))] * len(history.bars.sessions)
-    replay(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
 
 
 def _notes(tickers: Sequence[str], columns: Sequence[Sequence[int]], panel: MarketPanel) -> list[str]:

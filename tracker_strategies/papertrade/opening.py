@@ -1,0 +1,70 @@
+"""What is looked at before an account is opened: its names, its first session, its paths, and whether its strategy can decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from datafeeds import MarketPanel
+from tracker_strategies.errors import DataError, ParameterError, UniverseError
+from tracker_strategies.papertrade.config import AccountConfig
+from tracker_strategies.papertrade.engine import Balance, replay
+from tracker_strategies.papertrade.history import History
+from tracker_strategies.papertrade.intake import read_source, session_names
+from tracker_strategies.strategies import TrackerStrategy
+
+
+def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
+    """Let the strategy decide once, on the last bars of a panel: parameters that cannot work show before there is an account."""
+    bars, _ = read_source(config, config.symbols, panel=panel)
+    history = History(bars.rows(-2), [], config)
+    account = [Balance(config.cash, np.zeros(len(config.symbols)))] * len(history.bars.sessions)
+    replay(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
+
+
+def cash_at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What an account at Alpaca begins with: the cash that is there, if it can be reached and is nobody else's."""
+    from tracker_strategies.papertrade.alpaca import AlpacaBroker
+
+    if options.get("cash") is not None:
+        raise ParameterError("cash is what the account at Alpaca has; leave it out")
+    there = AlpacaBroker.from_environment(options.get("url", "")).holdings()
+    return {"cash": there.cash}
+
+
+def absolute(name: str) -> str:
+    """A path must be found again from any folder; names of sources and strategies stay as they are."""
+    where, found, attribute = name.rpartition(":")
+    if found and where.endswith(".py"):
+        return f"{Path(where).expanduser().absolute()}:{attribute}"
+    path = Path(name).expanduser()
+    return str(path.absolute()) if not name.startswith("yahoo:") and (path.suffix or len(path.parts) > 1) else name
+
+
+def names_of(panel: MarketPanel, symbols: Sequence[str] | None, assets: Any) -> tuple[str, ...]:
+    """The names of the account: those asked for, or all."""
+    asked = symbols or ([part.strip() for part in assets.split(",")] if isinstance(assets, str) else assets)
+    for name in asked or ():
+        if name not in panel.symbols:
+            raise UniverseError(
+                f"the source has no column {name!r}; it has {', '.join(panel.symbols[:5])}, ... ({panel.n_assets})"
+            )
+    return tuple(asked or panel.symbols)
+
+
+def first_session(panel: MarketPanel, start: str | None) -> str:
+    names = session_names(panel.dates)
+    if start is None:
+        return names[-1]
+    try:
+        datetime.fromisoformat(start)
+    except ValueError:
+        raise ParameterError(f"{start!r} is no date; write YYYY-MM-DD") from None
+    later = [name for name in names if name >= start]
+    if not later:
+        raise DataError(f"the source ends on {names[-1]}, before {start}; choose an earlier date")
+    return later[0]
