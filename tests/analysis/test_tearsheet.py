@@ -124,8 +124,8 @@ def assert_figures(figures, metrics):
 
 def test_tiles_and_tables_show_the_metrics_of_the_records(page, record, baselines):
     n = len(METRIC_KEYS)
-    assert len(page.figures) == 6 * n
-    expected = [record.metrics(), *(r.metrics() for r in (record, *baselines)), record.metrics(0), record.metrics(1)]
+    assert len(page.figures) == 7 * n
+    expected = [record.metrics(), *(r.metrics() for r in (record, *baselines)), *(record.metrics(j) for j in (None, 0, 1))]
     for i, metrics in enumerate(expected):
         assert_figures(page.figures[i * n : (i + 1) * n], metrics)
 

@@ -11,10 +11,8 @@ from tracker_strategies.algorithms.fortran import add_gram, blas, lapack
 from tracker_strategies.algorithms.state import Part
 from tracker_strategies.algorithms.validation import Array, Mask
 
-BLOCK = 64
-"""Rounds whose rank-one updates are gathered into one update of rank `BLOCK`."""
-LARGE = 1000
-"""Number of assets from which on blocks have their full length: below it half of that is faster."""
+BLOCK, LARGE = 64, 1000
+"""Rounds whose rank-one updates are gathered into one, and number of assets below which half as many are faster."""
 CHECK = 4
 """Blocks from one check of the inverse, and correction of the solution, to the next."""
 OFF = 1e-9
