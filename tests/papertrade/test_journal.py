@@ -332,6 +332,7 @@ def test_a_new_journal_is_there_whole_or_not_at_all(folder):
     place = folder / "nowhere" / "journal.db"
     with pytest.raises(JournalError, match="cannot write"):
         Journal.create(place, {})
+    assert not place.parent.exists()
     code = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"

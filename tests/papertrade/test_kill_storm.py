@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.markets import random_panel
-from tests.papertrade.harness import contents, in_a_process, open_account, orders, state, step_through
+from tests.papertrade.harness import books_balance, contents, in_a_process, open_account, orders, state, step_through
 from tracker_strategies.papertrade import PaperAccount
 
 PARAMS = {"listing_warmup": 3, "delist_after": 4}
@@ -102,3 +102,35 @@ def test_kills_at_random_points_while_sessions_are_missed(folder):
         late = journal.rows("select o.cid from orders o join decisions d using (session) where d.kind = 'missed'")
         assert not late
         assert journal.check() == "ok"
+
+
+def test_an_account_whose_opening_is_killed_can_be_opened_again(folder):
+    panel = market()
+    point = 1
+    while not in_a_process(lambda: open_account(folder / "a", panel), kill_at=point):
+        open_account(folder / "a", panel)
+        assert step_through(PaperAccount(folder / "a"), panel, stop=1)[0].sent > 0
+        shutil.rmtree(folder / "a")
+        point += 1
+    assert point > 2
+
+
+def test_an_account_that_is_flattened_under_kills_ends_flat_and_halted(folder):
+    panel = market()
+    account = open_account(folder / "a", panel, "pa", PARAMS)
+    step_through(account, panel, stop=6)
+    point = 1
+    while True:
+        tried = copy_of(account, folder / "tried")
+        through = in_a_process(lambda tried=tried: PaperAccount(tried.folder).flatten(), kill_at=point)
+        assert tried.halt_switch.reason() is not None  # from the first moment the strategy cannot go on
+        if not through:
+            tried.flatten()
+        step_through(tried, panel, start=7, stop=7)
+        with tried.broker() as broker:
+            assert broker.holdings().sizes == {}
+        books_balance(tried)
+        if through:
+            break
+        point += 1
+    assert point > 10

@@ -110,7 +110,7 @@ class PaperAccount:
             Before anything is written.
         """
         place = Path(folder).expanduser()
-        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        if place.exists() and (not place.is_dir() or any(not p.name.startswith(journals.UNFINISHED) for p in place.iterdir())):
             raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
         cls_, chosen = load_strategy(strategy), dict(params or {})
         check_params(cls_, chosen)
@@ -142,8 +142,7 @@ class PaperAccount:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise OutputError(f"cannot make {place}: {problem.strerror}; choose another folder") from None
-        with Journal.create(place / journals.FILE, meta) as journal:
-            opening_entries(journal, config)
+        Journal.create(place / journals.FILE, meta, lambda journal: opening_entries(journal, config))
         return cls(place)
 
     # -- pieces ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,8 @@ from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.transitions import passed
 
 FILE = "journal.db"
+#: A journal that is being written for the first time.
+UNFINISHED = f".{FILE}.part"
 
 
 class Journal:
@@ -48,10 +50,10 @@ class Journal:
             raise
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], meta: dict[str, str]) -> Self:
-        """Write a new journal beside its place and move it there in one step."""
+    def create(cls, path: str | os.PathLike[str], meta: dict[str, str], entries: Callable[[Self], None] | None = None) -> None:
+        """Write a new journal, with its first entries, beside its place, and move it there in one step."""
         target = Path(path)
-        part = target.with_name(f".{target.name}.part")
+        part = target.with_name(UNFINISHED)
         part.unlink(missing_ok=True)
         try:
             db = sqlite3.connect(part, isolation_level=None)
@@ -61,12 +63,16 @@ class Journal:
                 db.executemany("insert into meta values (?, ?)", meta.items())
             finally:
                 db.close()
+            if entries is not None:
+                with cls(part) as journal:
+                    entries(journal)
+            passed("before the journal is in its place")
             os.replace(part, target)
             sync_folder(target.parent)
         except (sqlite3.Error, OSError) as problem:
-            part.unlink(missing_ok=True)
+            for name in (part.name, f"{part.name}-wal", f"{part.name}-shm"):
+                target.with_name(name).unlink(missing_ok=True)
             raise JournalError(f"cannot write {target}: {problem}; choose another folder, or make room") from None
-        return cls(target)
 
     def _connect(self, readonly: bool) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={'ro' if readonly else 'rw'}"

@@ -57,6 +57,7 @@ def names_of(panel: MarketPanel, symbols: Sequence[str] | None, assets: Any) -> 
 
 
 def first_session(panel: MarketPanel, start: str | None) -> str:
+    """The first session on or after a date; without one, the newest."""
     names = session_names(panel.dates)
     if start is None:
         return names[-1]

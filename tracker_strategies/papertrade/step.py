@@ -44,6 +44,8 @@ class StepResult:
         What was decided by this step: act, idle, refused; empty when there was nothing to decide.
     sent, refused : int
         Orders that the broker took, and that it refused.
+    waits : str
+        Why orders that were decided are not sent yet.
     way : str
         How the strategy's state was found: "checkpoint" or "replay".
     messages : list of str
@@ -55,6 +57,7 @@ class StepResult:
     decision: str = ""
     sent: int = 0
     refused: int = 0
+    waits: str = ""
     way: str = ""
     messages: list[str] = field(default_factory=list)
 
@@ -202,7 +205,7 @@ class Step:
         if not self.journal.one("select 1 from orders where status = 'intent' and session = ?", (newest,)):
             return
         sent = Sender(self.ledger, self.broker, self.halt, self._pause).send(newest)
-        self.result.sent, self.result.refused = sent.count, sent.refused
+        self.result.sent, self.result.refused, self.result.waits = sent.count, sent.refused, sent.waits
         if sent.refused:
             self.result.messages.append(f"{sent.refused} orders were refused by the broker: see tracker paper status")
         if sent.waits:

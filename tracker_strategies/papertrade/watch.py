@@ -77,7 +77,7 @@ def watch(
         waits = False
         try:
             result = account.step()
-            waits = any("wait until" in message for message in result.messages)
+            waits = bool(result.waits) and account.halt_switch.reason() is None
             say(result)
         except (DataError, BrokerError, LockedError) as problem:
             complain(f"{type(problem).__name__}: {problem}")
