@@ -61,8 +61,9 @@ class SparsePLS(SparseFactors):
     deflate : {"residual", "sparse"}, default "residual"
         What factor r may not explain again. "sparse", as in the paper: the direction of the factors before it. "residual":
         all that they predict, :math:`M - C U_{<r} W_{<r}` in place of M, as in PLS of one target. It picks names for what the
-        others miss, rather than the next most correlated with the same market: with 10 names the tracking error falls by a
-        tenth to a fifth on five of six real markets, with 50 out of several hundred by up to a fifth.
+        others miss, rather than the next most correlated with the same market. On six real markets the tracking error of 10
+        names fell by 10 to 25 % on five and rose by 3 % on one; that of 50 names fell by 15 to 20 % on two and rose by up to 10 %
+        on four, three of which have few names to choose from.
     standardise : bool, default True
         Whether selection sees correlations rather than covariances, which favour the most volatile names.
     mapping : {"refit", "project", "normalise", "cash"}, default "refit"
@@ -72,7 +73,8 @@ class SparsePLS(SparseFactors):
     loyalty : float, default 0.3
         Advantage of the names that are in a factor, or held, over those that would take their place, >= 0: they count 1 + loyalty
         times when names are ranked. 0 is the paper's rule, which exchanges names that are as good as each other every day. On six
-        real markets 0.3 removes 50 to 90 % of the turnover of 10 or 50 names and hardly changes the tracking error.
+        real markets 0.3 removed 80 to 90 % of the turnover of 10 names and 10 to 75 % of that of 50; the tracking error moved by
+        less than 10 % either way.
     ridge : float, default 0.01
         Pull of the refit towards equal weights, as a share of the mean variance of its names, >= 0.
     warm_up : int, default 20

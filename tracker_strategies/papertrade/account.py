@@ -136,8 +136,8 @@ class PaperAccount:
         Faults.build(config.faults)
         if config.faults and config.broker != "simulated":
             raise ParameterError("faults are for the simulated broker; a real one has its own")
-        try_out(config, cls_, panel)
         meta = {"config": config.to_json(), "limits": (limits or Limits()).to_json(), "opened": journals.now()}
+        try_out(config, cls_, panel)
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as problem:

@@ -135,8 +135,8 @@ def accepted(s: Mapping[str, Any]) -> dict[str, bool]:
         "4.6: both increases of R within 50 rounds": all(d is not None and d <= STEP_ROUNDS for d in s["factors"]["delays"][:2]),
     }
     if s["rivals"] is not None:
-        best = max(v["sensitivity"][0] for v in s["responses"].values())
-        checks["4.5: sensitivity above R-LARS and aLasso"] = best > max(v["sensitivity"][0] for v in s["rivals"].values())
+        own = s["responses"]["self-tuned"]["sensitivity"][0]
+        checks["4.5: sensitivity above R-LARS and aLasso"] = own > max(v["sensitivity"][0] for v in s["rivals"].values())
         checks["4.5: at least 50 times faster than R-LARS response by response"] = _times_faster(s) >= 50.0
     return {**checks, "all": all(checks.values())}
 
