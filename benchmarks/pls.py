@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.measure import Report, side_by_side
 from tracker_strategies.algorithms import RecursiveLars, SparsePLS
-from tracker_strategies.algorithms.blas import symmetric
+from tracker_strategies.algorithms.fortran import blas
 from tracker_strategies.research import ispls_data as data
 
 TARGETS, NAMES = 2, 10
@@ -52,7 +52,7 @@ class Stepper:
 def rank_one(X: np.ndarray, batch: int) -> Callable[[], None]:
     """The same number of rank-one updates of one triangle (dsyr)."""
     C = np.zeros((X.shape[1], X.shape[1]))
-    add = symmetric().add
+    add = blas().dsyr
 
     def updates() -> None:
         for x in X[:batch]:

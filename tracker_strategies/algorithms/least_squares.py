@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.blas import symmetric
 from tracker_strategies.algorithms.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.fortran import blas
 from tracker_strategies.algorithms.simplex_gradients import descend
 from tracker_strategies.algorithms.validation import Array, Mask, number
 from tracker_strategies.errors import ParameterError
@@ -127,12 +127,12 @@ class LeastSquares(OnlineAlgorithm):
         if xx > NO_DATA:
             size, z = xx**self.damping, self._a * x
             self._past += self._error**2 / size
-            symmetric().add(1.0 / (self._c * size), z, a=self._B.T, overwrite_a=1)
+            blas().dsyr(1.0 / (self._c * size), z, a=self._B.T, overwrite_a=1)
             self._b += (y / size) * z
 
     def _solve(self, now: Array, free: Mask | None) -> Array:
         """Return the weights of all names, from those held now; names that are not free keep theirs."""
-        a, times = self._a, symmetric().product
+        a, times = self._a, blas().dsymv
         squares = self._c * self._B.diagonal() / (a * a)
         mean = float(squares.sum()) / max(int(np.count_nonzero(squares)), 1)
         room = 1.0 if free is None else float(now[free].sum())

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies.algorithms.base import MAX_NORM2, OnlineAlgorithm
-from tracker_strategies.algorithms.blas import symmetric
 from tracker_strategies.algorithms.coefficients_to_portfolio import RULES, from_coefficients, refit, target_weights
 from tracker_strategies.algorithms.feasible import Box, FeasibleSet, Simplex
+from tracker_strategies.algorithms.fortran import blas
 from tracker_strategies.algorithms.validation import FLOAT64, Array, Mask, count, finite_vector, number
 from tracker_strategies.errors import InputError, ParameterError
 
@@ -84,7 +84,7 @@ class MomentLearner(OnlineAlgorithm):
         self.warm_up = count("warm_up", warm_up)
         self.loyalty = number("loyalty", loyalty, least=0.0)
         self._omega: Array = np.array(self.omega)
-        self._add_square, self._product, self._add_outer = symmetric()
+        self._add_square, self._product, self._add_outer = blas().dsyr, blas().dsymv, blas().dger
         self._B: Array = np.zeros((N, N))  # the lower triangle in C order is the upper one of the transpose in Fortran order
         self._M: Array = np.zeros((q, N))
         self._S: Array = np.zeros(q)

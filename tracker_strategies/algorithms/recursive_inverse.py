@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracker_strategies.algorithms.blas import symmetric
+from tracker_strategies.algorithms.fortran import blas
 from tracker_strategies.algorithms.validation import Array, Mask
 
 LEAST, MOST = 1e-30, 1e150
@@ -28,14 +28,14 @@ class Leverage(NamedTuple):
 
 def leverage(Q: Array, rho: float, x: Array) -> Leverage:
     """Return Qx and x'Px, before the round is added."""
-    z = symmetric().product(1.0, Q.T, x)
+    z = blas().dsymv(1.0, Q.T, x)
     return Leverage(z, max(float(x.dot(z)), 0.0) / rho)
 
 
 def add_round(Q: Array, rho: float, at: Leverage, lam: float) -> tuple[Array, float]:
     """Add the round to P, in place; return the gain Px/(lam + x'Px) and the new rho."""
     share = 1.0 / (rho * (lam + at.h))
-    symmetric().add(-share, at.z, a=Q.T, overwrite_a=1)
+    blas().dsyr(-share, at.z, a=Q.T, overwrite_a=1)
     rho *= lam
     if rho < LEAST:
         Q /= rho
