@@ -342,6 +342,40 @@ def test_refused_orders_are_reported_and_bought_at_the_next_session(folder, alpa
     books_balance(account)
 
 
+def test_buys_shrink_to_what_the_sells_really_brought(folder, alpaca):
+    account = open_account(folder / "a", alpaca, strategy="pa")
+    evening(alpaca, 4)
+    step(account, 4)
+    next_session(alpaca, 5)
+    evening(alpaca, 5)
+    step(account, 5)
+    sold = {o["symbol"] for o in orders(account, "session = '2024-05-07' and size < 0")}
+    lower = {name: price * (0.5 if name in sold else 1.0) for name, price in closes(5).items()}
+    alpaca.steer("open", prices=lower)
+    alpaca.at("2024-05-08T13:35:00+00:00")
+    result = step(account, 5)
+    assert (result.refused, result.waits) == (0, "")
+    assert len(events(account, "scaled")) == 2  # the reserve of the first day, and the shortfall of this one
+    buys = orders(account, "session = '2024-05-07' and size > 0")
+    share = [o["size"] / o["wanted"] for o in buys]
+    assert max(share) < 0.95
+    assert max(share) - min(share) < 1e-6  # all by one factor
+    assert alpaca.state["cash"] >= 0.0
+
+
+def test_an_order_that_outlives_its_session_is_cancelled(folder, alpaca):
+    account = open_account(folder / "a", alpaca)
+    evening(alpaca, 4)
+    step(account, 4)
+    alpaca.steer("set", rules={"AAA": "halted"})
+    alpaca.steer("open", prices=closes(5))
+    alpaca.at("2024-05-07T20:30:00+00:00")  # the broker has forgotten to let it expire
+    step(account, 5)
+    (halted,) = orders(account, "session = '2024-05-06' and symbol = 'AAA'")
+    assert (halted["status"], halted["filled"]) == ("cancelled", 0.0)
+    assert [o["status"] for o in alpaca.state["orders"] if o["client_order_id"] == halted["cid"]] == ["canceled"]
+
+
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_every_trouble_ends_with_each_order_placed_once(folder, alpaca, trouble):
     account = open_account(folder / "a", alpaca)

@@ -61,6 +61,26 @@ def test_checkpoints_and_replays_decide_the_same(folder, seed, events, strategy,
     assert ends[0] == ends[1]
 
 
+@pytest.mark.parametrize("every", [1, 1000], ids=["replays", "checkpoints"])
+def test_a_missed_session_on_which_nothing_was_due_is_not_made_up_for(folder, every):
+    panel = random_panel(n_bars=6, n_assets=4, seed=76, ohlc=True)
+    account = open_account(folder / "a", panel, "buy-and-hold", verify_every=every)
+    live_through(account, panel, ["step", "step", "miss", "step", "step"])
+    with account.journal(readonly=True) as journal:
+        kinds = [row[0] for row in journal.rows("select kind from decisions order by session")]
+    assert kinds == ["act", "idle", "missed", "idle", "idle"]
+
+
+@pytest.mark.parametrize("every", [1, 1000], ids=["replays", "checkpoints"])
+def test_a_rebalance_that_was_due_on_a_missed_session_is_made_up_for(folder, every):
+    panel = random_panel(n_bars=8, n_assets=4, seed=77, ohlc=True)
+    account = open_account(folder / "a", panel, "equal-weight", {"rebalance": 3}, verify_every=every)
+    live_through(account, panel, ["step", "step", "step", "miss", "step", "step", "step"])
+    with account.journal(readonly=True) as journal:
+        kinds = [row[0] for row in journal.rows("select kind from decisions order by session")]
+    assert kinds == ["act", "idle", "idle", "missed", "act", "idle", "act"]
+
+
 def test_a_checkpoint_is_used_until_it_has_to_be_verified(folder):
     panel = random_panel(n_bars=12, n_assets=4, seed=71, ohlc=True)
     account = open_account(folder / "a", panel, verify_every=4)

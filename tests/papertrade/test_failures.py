@@ -366,6 +366,21 @@ def test_a_file_that_is_written_while_it_is_read_changes_nothing(folder):
     assert account.step().decision == "act"
 
 
+@pytest.mark.parametrize("clock", ["data", "wall"])
+def test_a_source_that_has_lost_its_newest_rows_changes_nothing(folder, clock):
+    """A file that was restored from an old copy."""
+    base = random_panel(n_bars=16, n_assets=3, seed=9)
+    dates = pd.bdate_range("2024-02-20", periods=16)
+    panel = MarketPanel(dates, base.symbols, base.close, base.targets, base.target_close)
+    account = open_account(folder / "a", panel, clock=clock)
+    account = PaperAccount(account.folder, clock=lambda: datetime.fromisoformat(f"{dates[14].date()}T21:30:00+00:00"))
+    assert account.step(panel.rows(0, 15)).decision == "act"
+    before = state(account)
+    result = account.step(panel.rows(0, 2))
+    assert (result.taken, result.sent) == ([], 0)
+    assert state(account) == before
+
+
 def test_half_a_row_of_prices_is_not_a_session(folder):
     panel = market()
     incomplete = panel

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from datafeeds import MarketPanel
 from tests.markets import random_panel
 from tests.papertrade.harness import books_balance, contents, in_a_process, open_account, orders, state, step_through
 from tracker_strategies.papertrade import PaperAccount
@@ -66,6 +67,29 @@ def test_a_kill_at_every_single_transition_changes_nothing(folder, faults):
         "before commit of balance",
     ):
         assert any(name.startswith(moment) for name in told), moment
+
+
+def test_a_kill_around_a_split_and_a_dividend_books_them_once(folder):
+    panel = random_panel(n_bars=8, n_assets=4, seed=12, ohlc=True)
+    day = str(panel.dates[5])[:10]
+    (folder / "actions.csv").write_text(f"date,symbol,kind,value\n{day},S1,split,4\n{day},S2,dividend,0.5\n{day},S3,rename,NEW\n")
+    bars = {k: getattr(panel, k).copy() for k in ("close", "open", "high", "low")}
+    for values in bars.values():
+        values[5:, 1] /= 4.0
+    panel = MarketPanel(panel.dates, panel.symbols, bars.pop("close"), panel.targets, panel.target_close, **bars)
+    account = open_account(folder / "a", panel, actions=str(folder / "actions.csv"))
+    step_through(account, panel, stop=5)
+    before = copy_of(account, folder / "before")
+    one_step(account, panel, 6)()
+    wanted, point = state(account), 1
+    while True:
+        tried = copy_of(before, folder / "tried")
+        if in_a_process(one_step(tried, panel, 6), kill_at=point):
+            break
+        one_step(tried, panel, 6)()
+        assert state(tried) == wanted, f"killed at point {point}"
+        point += 1
+    assert point > 10
 
 
 def test_a_storm_of_kills_ends_like_a_quiet_run(folder):

@@ -49,7 +49,7 @@ class ReplayClock(DataClock):
 
     def visible(self, sessions: Sequence[str], known: str) -> int:
         """What is known, and one more from the start on."""
-        rows = np.array(sessions)
+        rows = np.array(sessions, dtype=str)
         return min(len(rows), int(max(np.searchsorted(rows, known, side="right"), np.searchsorted(rows, self._start))) + 1)
 
 
@@ -98,7 +98,7 @@ class WallClock:
     def visible(self, sessions: Sequence[str], known: str) -> int:
         """Those that have closed. A session that still trades is left for later; one from the future is an error."""
         newest = self.newest()
-        rows = np.array([s[:10] for s in sessions])
+        rows = np.array([s[:10] for s in sessions], dtype=str)
         closed = int(np.searchsorted(rows, newest, side="right"))
         moment = str(self._now())[:10]
         # Kiritimati is 14 hours ahead: a bar may be dated one day after UTC's, never two.

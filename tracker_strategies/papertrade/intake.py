@@ -27,9 +27,14 @@ _ONE_FACTOR = 2e-3
 
 
 def read_source(
-    config: AccountConfig, tickers: Sequence[str], listed: Sequence[Action] = (), panel: MarketPanel | None = None
+    config: AccountConfig,
+    tickers: Sequence[str],
+    listed: Sequence[Action] = (),
+    panel: MarketPanel | None = None,
+    *,
+    after: str = "",
 ) -> tuple[Bars, list[str]]:
-    """All sessions of the account's source, for its names, and what there is to say about them.
+    """Sessions of the account's source, for its names, and what there is to say about them.
 
     Parameters
     ----------
@@ -39,19 +44,24 @@ def read_source(
         From the file of corporate actions.
     panel : MarketPanel, optional
         Use this instead of opening the source.
+    after : str
+        Leave out this session and all before it; by default none.
     """
     if panel is None:
         panel = config.open()
+    part = slice(int(np.searchsorted(panel.dates, np.datetime64(after, "ns"), side="right")) if after else 0, None)
+    dates = panel.dates[part]
     have = {name: i for i, name in enumerate(panel.symbols)}
     new = {a.symbol: a.text for a in listed if a.kind == "rename"}
     # Where a column has no price, that of an earlier name may have one: vendors drop the old name at a day of their own.
     names = [[new.get(t, new.get(s, t)), t, s] for t, s in zip(tickers, config.symbols, strict=True)]
     columns = [list(dict.fromkeys(have[name] for name in own if name in have)) for own in names]
-    prices = np.full((panel.n_bars, len(config.prices), len(tickers)), np.nan)
+    prices = np.full((len(dates), len(config.prices), len(tickers)), np.nan)
     for j, kind in enumerate(config.prices):
         values = getattr(panel, kind)
         if values is None:
             raise DataError(f"{panel.source} has no {kind} prices any more; this account began with {', '.join(config.prices)}")
+        values = values[part]
         first = [own[0] if own else 0 for own in columns]
         prices[:, j] = values[:, first]
         for i, own in enumerate(columns):
@@ -60,10 +70,10 @@ def read_source(
             for other in own[1:]:
                 prices[:, j, i] = np.where(np.isfinite(prices[:, j, i]), prices[:, j, i], values[:, other])
     targets = [panel.targets.index(name) for name in config.targets]
-    levels = panel.target_close[:, targets]
+    levels = panel.target_close[part][:, targets]
     if panel.target_seen is not None:
-        levels = np.where(panel.target_seen[:, targets], levels, np.nan)
-    return Bars(session_names(panel.dates), prices, levels), _notes(tickers, columns, panel)
+        levels = np.where(panel.target_seen[part][:, targets], levels, np.nan)
+    return Bars(session_names(dates), prices, levels), _notes(tickers, columns, panel)
 
 
 def _notes(tickers: Sequence[str], columns: Sequence[Sequence[int]], panel: MarketPanel) -> list[str]:

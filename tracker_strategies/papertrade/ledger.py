@@ -184,45 +184,52 @@ class Ledger:
         if not reports:
             return
         with self.journal.transaction("fills") as db:
-            cash = 0.0
+            stamp, cash = now(), 0.0
+            ours = {row["cid"]: row for row in db.execute(f"select * from orders where status in {OPEN}")}
+            held = {row["symbol"]: row["size"] for row in db.execute("select symbol, size from positions")}
+            fills, changed = [], set()
             for report in reports:
-                cash += self._book(db, report)
+                order = ours[report.cid] if report.cid in ours else self.orders("cid = ?", (report.cid,))[0]
+                more, price, paid = self._increment(order, report)
+                if more:
+                    symbol = order["symbol"]
+                    fills.append((report.cid, stamp, more, price, paid))
+                    left = held[symbol] + more
+                    # nothing is left of a position that was sold as a whole, whatever the rounding says
+                    held[symbol] = 0.0 if abs(left) < 1e-9 * abs(more) else left
+                    changed.add(symbol)
+                    cash -= more * price + paid
+                self._note_end(order, report)
+            db.executemany("insert into fills (cid, seen_at, size, price, fee) values (?, ?, ?, ?, ?)", fills)
+            db.executemany("update positions set size = ? where symbol = ?", [(held[s], s) for s in sorted(changed)])
+            db.executemany(
+                "update orders set status = ?, reason = ?, broker_id = ?, filled = ?, average = ?, fee = ? where cid = ?",
+                [(r.status, r.reason, r.broker_id, r.filled, r.average, r.fee, r.cid) for r in reports],
+            )
             if cash:
                 self._add_cash(cash)
 
-    def _book(self, db: sqlite3.Connection, report: Report) -> float:
-        row = db.execute("select symbol, size, filled, average, fee, status from orders where cid = ?", (report.cid,)).fetchone()
-        symbol, size, filled, average, fee, status = row
+    def _increment(self, order: sqlite3.Row, report: Report) -> tuple[float, float, float]:
+        """Shares filled since the last report, their price and their fee."""
+        size, filled = order["size"], order["filled"]
         more = report.filled - filled
-        flow = 0.0
-        if abs(more) > _ROUNDING * max(abs(size), abs(filled)):
-            if more * size < 0.0 or abs(report.filled) > abs(size) * (1.0 + 1e-9) + 1e-9:
-                raise JournalError(
-                    f"order {report.cid} for {size:g} {symbol}: the broker reports {report.filled:g} filled after {filled:g}; "
-                    "look at the account there, then: tracker paper adopt"
-                )
-            price = (report.filled * report.average - filled * average) / more
-            paid = report.fee - fee
-            db.execute(
-                "insert into fills (cid, seen_at, size, price, fee) values (?, ?, ?, ?, ?)",
-                (report.cid, now(), more, price, paid),
+        if abs(more) <= _ROUNDING * max(abs(size), abs(filled)):
+            return 0.0, 0.0, 0.0
+        if more * size < 0.0 or abs(report.filled) > abs(size) * (1.0 + 1e-9) + 1e-9:
+            raise JournalError(
+                f"order {report.cid} for {size:g} {order['symbol']}: the broker reports {report.filled:g} filled after "
+                f"{filled:g}; look at the account there, then: tracker paper adopt"
             )
-            db.execute("update positions set size = size + ? where symbol = ?", (more, symbol))
-            left = db.execute("select size from positions where symbol = ?", (symbol,)).fetchone()[0]
-            if left and abs(left) < 1e-9 * abs(more):  # what is left of a position that was sold as a whole
-                db.execute("update positions set size = 0 where symbol = ?", (symbol,))
-            flow = -more * price - paid
-        db.execute(
-            "update orders set status = ?, reason = ?, broker_id = ?, filled = ?, average = ?, fee = ? where cid = ?",
-            (report.status, report.reason, report.broker_id, report.filled, report.average, report.fee, report.cid),
-        )
-        if report.status is not Status(status) and report.status in (Status.REJECTED, Status.CANCELLED):
-            done = f"{abs(report.filled):g} of {abs(size):g}"
+        return more, (report.filled * report.average - filled * order["average"]) / more, report.fee - order["fee"]
+
+    def _note_end(self, order: sqlite3.Row, report: Report) -> None:
+        """Remember an order that ended otherwise than filled, unless the strategy reckons with that."""
+        ended = report.status in (Status.REJECTED, Status.CANCELLED) and report.status != order["status"]
+        if ended and report.reason not in (SHORT_OF_CASH, NO_BAR):
+            side, done = "buy" if order["size"] > 0 else "sell", f"{abs(report.filled):g} of {abs(order['size']):g}"
             self.journal.note(
-                str(report.status),
-                f"{'buy' if size > 0 else 'sell'} {symbol}, {done} filled: {report.reason or 'no reason given'}",
+                str(report.status), f"{side} {order['symbol']}, {done} filled: {report.reason or 'no reason given'}"
             )
-        return flow
 
     # -- balances ----------
 

@@ -56,6 +56,7 @@ class Sender:
         try:
             self._send_some("session = ? and size < 0", session, sent)
             if not self._broker.nets and not sent.waits:
+                self._write_down()
                 sells = self._ledger.orders("session = ? and size < 0 and status in ('intent', 'open', 'partial')", (session,))
                 buys = self._ledger.orders("session = ? and size > 0 and status = 'intent'", (session,))
                 if sells and buys:
@@ -76,7 +77,6 @@ class Sender:
                 sent.waits = f"halted: {reason}"
                 return
             self._send_one(Ticket(row["cid"], tickers[row["symbol"]], row["size"], row["price"], row["due"]), sent)
-        self._write_down()
 
     def _send_one(self, ticket: Ticket, sent: Sent) -> None:
         problem, wait = "", 0.0

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ create table if not exists orders (
 );
 create index if not exists waiting on orders (status) where status = 'open';
 """
+#: Orders of one question; SQLite takes at most 999 values.
+_AT_ONCE = 500
 #: Below this share of an order the rest of it is rounding.
 _ROUNDING = 1e-9
 
@@ -77,11 +80,10 @@ class SimulatedBroker:
         self.path = Path(path)
         self._market = Rebalancer(costs, lot)
         self._part = part
+        self._durable = True  # as SQLite begins
         with self._errors():
             self.db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
             self.db.execute("pragma journal_mode = wal")
-            # A killed process loses nothing. After a power failure orders may be missing: the journal sends them again.
-            self.db.execute("pragma synchronous = normal")
             self.db.executescript(_TABLES)
             self.db.execute("insert or ignore into account values (0, ?)", (cash,))
 
@@ -99,8 +101,14 @@ class SimulatedBroker:
             ) from None
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """All or nothing. A killed process loses nothing; after a power failure only what is durable is sure to be there: orders
+        that are missing then are sent again by the journal, fills must not be missing.
+        """
         with self._errors():
+            if durable != self._durable:
+                self._durable = durable
+                self.db.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             self.db.execute("begin immediate")
             try:
                 yield self.db
@@ -116,13 +124,13 @@ class SimulatedBroker:
         """Take an order. To settle means to book the position out at once."""
         if not (np.isfinite(ticket.size) and ticket.size != 0.0):
             raise OrderRefusedError(f"a size of {ticket.size!r} cannot be traded")
-        with self._transaction() as db:
-            if db.execute("select 1 from orders where cid = ?", (ticket.cid,)).fetchone():
-                raise DuplicateOrderError(f"client id {ticket.cid} exists already")
-            db.execute(
-                "insert into orders (cid, ticker, size, price, due, status) values (?, ?, ?, ?, ?, 'open')",
+        with self._transaction(durable=ticket.due == "settle") as db:
+            new = db.execute(
+                "insert or ignore into orders (cid, ticker, size, price, due, status) values (?, ?, ?, ?, ?, 'open')",
                 (ticket.cid, ticket.ticker, ticket.size, ticket.price, ticket.due),
             )
+            if not new.rowcount:
+                raise DuplicateOrderError(f"client id {ticket.cid} exists already")
             if ticket.due == "settle":
                 db.execute("update account set cash = cash - ?", (ticket.size * ticket.price,))
                 db.execute("delete from positions where ticker = ?", (ticket.ticker,))
@@ -134,8 +142,11 @@ class SimulatedBroker:
     def reports(self, cids: Sequence[str]) -> dict[str, Report]:
         """Where orders stand."""
         with self._errors():
-            rows = (self.db.execute("select * from orders where cid = ?", (cid,)).fetchone() for cid in cids)
-            return {row[0]: _report(row) for row in rows if row is not None}
+            rows: list[Any] = []
+            for start in range(0, len(cids), _AT_ONCE):
+                some = cids[start : start + _AT_ONCE]
+                rows += self.db.execute(f"select * from orders where cid in ({','.join('?' * len(some))})", tuple(some))
+            return {row[0]: _report(row) for row in rows}
 
     def open_orders(self) -> list[Report]:
         """Orders that wait for the next session."""
@@ -167,9 +178,7 @@ class SimulatedBroker:
 
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
         """A session: orders for the last close, corporate actions, orders for the open, and cancelling of what is left."""
-        with self._errors():
-            self.db.execute("pragma synchronous = full")  # what was filled stays filled
-        with self._transaction() as db:
+        with self._transaction(durable=True) as db:
             if db.execute("insert or ignore into sessions values (?)", (quotes.session,)).rowcount == 0:
                 return
             self._fill("close", quotes.old_tickers, quotes.closes)

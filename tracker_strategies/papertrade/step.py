@@ -92,7 +92,8 @@ class Step:
     def run(self) -> StepResult:
         """Do all that can be done now."""
         listed = read_actions(self.config.actions)
-        source, notes = read_source(self.config, self.ledger.tickers(), listed, self._panel)
+        known = self.ledger.last_session(back=OVERLAP)
+        source, notes = read_source(self.config, self.ledger.tickers(), listed, self._panel, after=known)
         self.result.messages += notes
         source = source.rows(0, self.clock.visible(source.sessions, self.ledger.last_session()))
         self._finish_sessions()
@@ -153,8 +154,8 @@ class Step:
             self._advance(session)
             settle(self.ledger, self.broker)
             reconcile(self.ledger, self.broker)
-            self.ledger.close_session(session)
             self._miss(session)
+            self.ledger.close_session(session)
 
     def _advance(self, session: str) -> None:
         """Tell a simulated broker what happened on a session."""
