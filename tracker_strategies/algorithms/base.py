@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms.feasible import FeasibleSet
+from tracker_strategies.algorithms.feasible import Box, FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.state import Stateful
 from tracker_strategies.algorithms.validation import (
     FLOAT64,
@@ -264,3 +264,9 @@ class OnlineAlgorithm(Stateful, ABC):
         self._w = w
         self._t += 1
         return w
+
+
+def may_refuse(learner: OnlineAlgorithm, masked: bool) -> bool:
+    """Return whether a learner may refuse a round of sound numbers: for its side information, or caps that cannot be met."""
+    caps = masked and not isinstance(learner.feasible, Simplex | RealSpace | Box)
+    return caps or hasattr(learner, "side") or hasattr(learner, "members")

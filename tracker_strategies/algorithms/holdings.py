@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.feasible import Box, RealSpace, Simplex
+from tracker_strategies.algorithms.base import OnlineAlgorithm, may_refuse
 from tracker_strategies.algorithms.validation import Array, Mask, count, mask
 from tracker_strategies.errors import ParameterError
 
@@ -64,8 +63,6 @@ class Holdings(OnlineAlgorithm):
             raise ParameterError(f"learner must be for {self.n_assets} assets, got {learner!r}")
         self.learner = learner.fresh()
         self._inner = learner.fresh()
-        #: Whether it may refuse a round whose numbers are fine: for its side information, or caps that cannot be met.
-        self._careful = hasattr(learner, "side") or not isinstance(learner.feasible, Simplex | RealSpace | Box)
         self._w = self._inner.weights
 
     @property
@@ -75,7 +72,7 @@ class Holdings(OnlineAlgorithm):
 
     def __getattr__(self, name: str) -> Any:
         """What is asked of the learner beyond the common contract, such as its side information."""
-        if name.startswith("_"):
+        if name.startswith("_") or name == "learner":
             raise AttributeError(name)
         return getattr(self.learner, name)
 
@@ -90,7 +87,9 @@ class Holdings(OnlineAlgorithm):
         moves = x if free.all() else np.where(free, x, 0.0)
         self._norm2(moves)
         masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
-        learner = self._inner.clone() if self._careful else self._inner  # a round that it refuses must change nothing
+        learner = (
+            self._inner.clone() if may_refuse(self._inner, bool(masks)) else self._inner
+        )  # a round that it refuses must change nothing
         before = self._handed_over(learner._w, stay, free)
         if free.any() and (~stay if self._active is None else self._active & ~stay).any():
             learner.restrict(stay)  # who leaves is forgotten before the past is restated

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.base import OnlineAlgorithm, may_refuse
 from tracker_strategies.algorithms.covering import CoveringShare
-from tracker_strategies.algorithms.feasible import Box, FeasibleSet, RealSpace, Simplex
+from tracker_strategies.algorithms.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.fixed_share import FixedShare
 from tracker_strategies.algorithms.hints import Hints, one_of
 from tracker_strategies.algorithms.validation import Array, Mask, count, mask, number
@@ -207,7 +207,7 @@ class Vote(OnlineAlgorithm):
         stay, left = self._stay_and_left(self._allowed(masks.get("active"))) if masks else (None, None)
         members = self._awake()
         predictions = np.zeros(len(members))
-        careful = [_may_refuse(member, bool(masks) or self._active is not None) for member in members]
+        careful = [may_refuse(member, bool(masks) or self._active is not None) for member in members]
         for k in sorted(range(len(members)), key=lambda k: not careful[k]):
             member = members[k].clone() if careful[k] else members[k]
             if left is not None and left.any():
@@ -263,12 +263,3 @@ def _distinct(names: Sequence[str] | None, members: Sequence[OnlineAlgorithm]) -
     if isinstance(names, str) or len(set(names)) != len(members) or not all(isinstance(name, str) for name in names):
         raise ParameterError(f"names must be {len(members)} different texts, one for each member, got {names!r}")
     return list(names)
-
-
-def _may_refuse(member: OnlineAlgorithm, masked: bool) -> bool:
-    """Return whether a member may refuse a round that the vote accepts: for its side information, or caps that cannot be met."""
-    return (
-        hasattr(member, "side")
-        or isinstance(member, Vote)
-        or (masked and not isinstance(member.feasible, Simplex | RealSpace | Box))
-    )
