@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from datafeeds import MarketPanel
+from tests.markets import random_panel
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.broker import Status
@@ -141,3 +142,23 @@ def books_balance(account: PaperAccount) -> None:
             assert row["status"] in {str(s) for s in Status}
             total = journal.one("select coalesce(sum(size), 0) from fills where cid = ?", (row["cid"],))
             assert abs(total - row["filled"]) <= 1e-9 * max(1.0, abs(row["size"]))
+
+
+def market(n_bars=12, **options):
+    return random_panel(n_bars=n_bars, n_assets=4, seed=31, ohlc=True, **options)
+
+
+def changed(panel, row, column, price):
+    """The panel with one price replaced; NaN takes the whole bar away."""
+    close = panel.close.copy()
+    close[row, column] = price
+    rows = {}
+    for kind in ("open", "high", "low"):
+        values = getattr(panel, kind).copy()
+        values[row, column] = price
+        rows[kind] = values
+    return MarketPanel(panel.dates, panel.symbols, close, panel.targets, panel.target_close, **rows)
+
+
+def day(panel, row):
+    return str(panel.dates[row])[:10]
