@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.checks import market
@@ -110,6 +110,7 @@ def test_the_full_matrix_round_is_its_argmin(seed: int, rule: str, W: FeasibleSe
 
 
 @common
+@example(13363564, "rda", "full")  # a weight of 4e-17 that belongs at zero
 @given(seeds, rules, st.sampled_from(["diagonal", "full"]))
 def test_a_round_with_unseen_assets_is_the_argmin_over_the_others(seed: int, rule: str, matrix: str) -> None:
     """Frozen assets keep their weight, and tie the others to it where the metric has cross terms."""

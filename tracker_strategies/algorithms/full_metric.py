@@ -87,6 +87,4 @@ def _simplex(y: Array, h: Array, Q: Array, total: float) -> Array:
     if total <= 0.0:
         return np.zeros(y.shape[0])
     H = matrix(np.maximum(h / float(h.max()), FLOOR), Q)
-    w = project_simplex_full_metric(y / total, H)
-    w[w <= 1e-16] = 0.0  # left over where its sum was mended
-    return np.asarray(total * w)
+    return np.asarray(total * project_simplex_full_metric(y / total, H))

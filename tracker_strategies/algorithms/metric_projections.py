@@ -169,4 +169,6 @@ def _simplex_active_set(y: Array, H: Array, w: Array) -> Array:
         if reduced[enter] >= -1e-13 * max(1.0, float(np.abs(price).max())):
             break
         held[enter] = True
-    return thresholds.simplex(w, 1.0)
+    # Divide by the sum rather than project once more: that would move exact zeros off zero.
+    w = np.where(held, np.maximum(w, 0.0), 0.0)
+    return np.asarray(w / float(np.add.reduce(w)))
