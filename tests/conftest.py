@@ -1,4 +1,4 @@
-"""Random examples are the same on every run, so that a change is to blame when a test fails; `HYPOTHESIS_PROFILE=explore` draws new ones."""
+"""Random examples are the same on every run: what fails was changed. `HYPOTHESIS_PROFILE=explore` draws new ones."""
 
 from __future__ import annotations
 
