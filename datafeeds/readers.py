@@ -20,10 +20,10 @@ from datafeeds.membership import Members, with_members
 from datafeeds.panel import GAP_POLICIES, MarketPanel
 from datafeeds.renames import read_renames, rename
 from datafeeds.synthetic import index_names, synthetic_market
-from datafeeds.table_columns import header_of, naming, one_line
+from datafeeds.table_columns import naming, one_line
 from datafeeds.ticker_folders import folder_frames, read_ticker_folder
 from datafeeds.wide_dates import parse_dates
-from datafeeds.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, shorten
+from datafeeds.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, read_unless, shorten
 
 #: Named sources beside the path of a file.
 SOURCES = ("sample", "synthetic")
@@ -67,9 +67,13 @@ def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "IND
     with naming(file):
         if file.is_dir():
             raise DataError("is a folder; give the path of one CSV or Parquet file")
-        if not file.exists():
-            raise DataError(f"no such file ({shorten(str(file), 200)}); check the path")
-        return _build(read_table(file), targets, gaps, file.name)
+        return _build(read_table(_existing(file)), targets, gaps, file.name)
+
+
+def _existing(file: Path) -> Path:
+    if not file.exists():
+        raise DataError(f"no such file ({shorten(str(file), 200)}); check the path")
+    return file
 
 
 def load_sample(targets: str | Sequence[str] = "INDEX") -> MarketPanel:
@@ -144,11 +148,14 @@ def _opened(source: str | os.PathLike[str], targets: str | Sequence[str], gaps: 
     path = Path(source)
     if path.parent == Path() and not path.suffix and not os.path.exists(source):
         raise DataError(one_line(f"{shorten(str(source))} is neither a source nor a file; {_ALTERNATIVES}"))
-    if os.path.isdir(path.expanduser()):
+    file = path.expanduser()
+    if os.path.isdir(file):
         return read_ticker_folder(source, targets, gaps=gaps, adjust=adjust)
-    if is_long(header_of(path.expanduser())):
-        return read_long_table(source, targets, gaps=gaps, adjust=adjust)
-    return read_panel(source, targets, gaps=gaps)
+    with naming(file):
+        table = read_unless(is_long, _existing(file))
+        if table is not None:
+            return _build(table, targets, gaps, file.name)
+    return read_long_table(source, targets, gaps=gaps, adjust=adjust)
 
 
 def _yahoo(source: str, targets: str | Sequence[str], gaps: str, adjust: str) -> MarketPanel:
@@ -226,4 +233,5 @@ def open_frames(path: str | os.PathLike[str], *, adjust: str = "split") -> Frame
     with naming(file):
         if file.is_dir():
             return folder_frames(file, adjust)
-        return long_frames(file, adjust) if is_long(header_of(file)) else (_frame(read_table(file)), {})
+        table = read_unless(is_long, _existing(file))
+        return long_frames(file, adjust) if table is None else (_frame(table), {})

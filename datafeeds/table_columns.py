@@ -42,6 +42,7 @@ NAMES: Mapping[str, frozenset[str]] = {
     "new": frozenset({"new", "new_symbol", "new_ticker"}),
     "sector": frozenset({"sector", "gics_sector", "group", "industry"}),
 }
+_PARTS = {name: part for part, names in NAMES.items() for name in names}
 
 
 @contextmanager
@@ -78,10 +79,9 @@ def parts_of(header: list[str]) -> dict[str, str]:
     """Which column plays which part, by its name; a part that two columns claim goes to the first."""
     parts: dict[str, str] = {}
     for column in header:
-        name = column.strip().lower().replace(" ", "_")
-        for part, names in NAMES.items():
-            if name in names:
-                parts.setdefault(part, column)
+        part = _PARTS.get(column.strip().lower().replace(" ", "_"))
+        if part is not None:
+            parts.setdefault(part, column)
     return parts
 
 

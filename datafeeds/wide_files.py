@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,14 @@ class WideTable:
 
 def read_table(path: Path) -> WideTable:
     """Read a CSV (plain or gzipped) or a Parquet file, told apart by content; the name only serves the messages."""
-    return _read_parquet(path) if is_parquet(path) else _read_csv(csv_content(path))
+    table = read_unless(lambda header: False, path)
+    assert table is not None
+    return table
+
+
+def read_unless(is_other: Callable[[list[str]], bool], path: Path) -> WideTable | None:
+    """As :func:`read_table`, but None when the header tells that this is another kind of table: the file is opened once."""
+    return _read_parquet(path, is_other) if is_parquet(path) else _read_csv(csv_content(path), is_other)
 
 
 def is_parquet(path: Path) -> bool:
@@ -91,8 +98,10 @@ def csv_content(path: Path) -> bytes:
 # -- CSV ----------
 
 
-def _read_csv(content: bytes) -> WideTable:
+def _read_csv(content: bytes, is_other: Callable[[list[str]], bool]) -> WideTable | None:
     header, body = split_csv(content)
+    if is_other(header):
+        return None
     keys = [str(i) for i in range(len(header))]
     try:
         table, text = _parse(body, keys, pa.float64()), None
@@ -212,17 +221,18 @@ def _is_number(cell: str) -> bool:
 # -- Parquet ----------
 
 
-def _read_parquet(path: Path) -> WideTable:
+def _read_parquet(path: Path, is_other: Callable[[list[str]], bool]) -> WideTable | None:
     try:
         with pyarrow.parquet.ParquetFile(path, memory_map=True) as file:
-            return _from_parquet(file)
+            schema = file.schema_arrow
+            return None if is_other([str(name).strip() for name in schema.names]) else _from_parquet(file, schema)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"cannot be read as Parquet ({error}); write it again") from None
 
 
-def _from_parquet(file: Any) -> WideTable:
+def _from_parquet(file: Any, schema: Any) -> WideTable:
     """Read a few columns at a time, so that the file never stands in memory twice."""
-    schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    n_rows = file.metadata.num_rows
     stored = list(schema.names)
     if not stored or not n_rows:
         raise DataError(f"{len(stored)} columns and {n_rows} rows; it needs a date column and one column per series")

@@ -24,7 +24,7 @@ class FillColumns(NamedTuple):
     fee: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Fills:
     """What was executed and booked on one bar.
 

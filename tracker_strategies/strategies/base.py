@@ -222,7 +222,8 @@ class TrackerStrategy(bt.Strategy):
             self.tracker.close(bar, self.desk)
 
     def _is_new(self, bar: Bar) -> bool:
-        return self.tracker.bar is None or bool(bar.date != self.tracker.bar.date)
+        last = self.tracker.bar
+        return last is None or (bar is not last and bool(bar.date != last.date))
 
     def _read_lines(self, bar: Bar) -> list[float]:
         assert self.signal_lines is not None

@@ -22,9 +22,9 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Bar:
-    """What is known of N assets and q targets at one bar.
+    """What is known of N assets and q targets at one bar. Not to be changed; freezing it would double the price of making it.
 
     Attributes
     ----------
