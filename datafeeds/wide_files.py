@@ -240,7 +240,8 @@ def _from_parquet(file: Any, schema: Any) -> WideTable:
     first = _date_column(schema)
     others = [name for name in stored if name != first]
     names = [str(name).strip() for name in others]
-    if n_rows * len(others) <= CELLS_AT_ONCE and all(pa.types.is_float64(schema.field(name).type) for name in others):
+    kinds = {kind for name, kind in zip(stored, schema.types, strict=True) if name != first}
+    if n_rows * len(others) <= CELLS_AT_ONCE and kinds == {pa.float64()}:
         table = file.read().combine_chunks()
         batch = table.select(others).to_batches()[0]
         return WideTable(first, table.column(first), names, batch.to_tensor(null_to_nan=True).to_numpy().T)

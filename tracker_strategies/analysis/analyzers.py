@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.analysis.metrics import tracking_metrics
 from tracker_strategies.execution.desk import Desk, FillColumns, Fills, OrderDesk
-from tracker_strategies.strategies.base import find_targets
+from tracker_strategies.strategies.roles import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]

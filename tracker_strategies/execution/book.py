@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_TINY = 1e-300
-
 
 class Book:
     """Sizes and cost of positions in N feeds, for a long-only account.
@@ -31,14 +29,14 @@ class Book:
         self.datas = datas
         self.sizes: FloatArray = np.zeros(len(datas))
         self.cost: FloatArray = np.zeros(len(datas))
+        self._nothing = np.full(len(datas), 1e-300)
         #: Position of a feed in the book, or None.
         self.find: Callable[[Any], int | None] = getattr(datas, "place", None) or {data: i for i, data in enumerate(datas)}.get
 
     def apply(self, deltas: FloatArray, fills: FloatArray) -> None:
         """Book trades at their fill prices."""
-        bought = np.maximum(deltas, 0.0)
-        most = self.sizes + bought
-        most += _TINY  # nothing is left of the cost of a position that is none
+        bought = np.maximum(deltas, self._nothing)
+        most = self.sizes + bought  # > 0: nothing is left of the cost of a position that is none
         bought *= fills
         self.cost += bought
         self.sizes = self.sizes + deltas

@@ -58,7 +58,7 @@ class CostModel:
         buy, sell = replace(self, per_share=0.0).side_rates(np.ones(1))
         return 0.5 * float(buy + sell), 0.5 * float(buy - sell)
 
-    @property
+    @cached_property
     def proportional(self) -> bool:
         """Whether costs grow in proportion to what is traded: no minimum, nothing unknown."""
         return not self.min_fee

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from tracker_strategies.errors import AccountError, InputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.scale import affordable_scale
-from tracker_strategies.execution.sums import inner, total
+from tracker_strategies.execution.scale import affordable_scale, affordable_scale_by_name
+from tracker_strategies.execution.sums import inner, scaled, total
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -198,12 +198,12 @@ class Rebalancer:
     ) -> FloatArray:
         """The plan at s*, if it can be paid for when rid of dust; in all other cases bisection on s."""
         value = cash + have
-        goal = weights * value
+        goal = scaled(weights, value)
         want = goal / prices
         dust = DUST * value
 
         def plan_at(s: float, worth: FloatArray | None = None) -> FloatArray:
-            target = want * s  # in this order numpy is twice as fast
+            target = scaled(want, s)
             if self.lot:
                 target = np.floor(target / self.lot + LOT_SLACK) * self.lot
             change = target - sizes
@@ -215,23 +215,25 @@ class Rebalancer:
 
         if self.costs.proportional and not self.lot:
             if free is None:
-                even, odd = self.costs.even_odd if not self.costs.per_share else self._rates(prices)
-                s, gap = affordable_scale(goal, held, whole * value, have, value - dust, even, odd)
-                plan = plan_at(s, np.abs(gap))
+                plan = plan_at(*self._scale(goal, held, whole * value, have, value - dust, prices))
             else:
                 part, own = goal[free], held[free]
-                even, odd = self.costs.even_odd if not self.costs.per_share else self._rates(prices[free])
-                budget = cash + total(own) - dust
-                s, _ = affordable_scale(part, own, total(part), total(own), budget, even, odd)
-                plan = plan_at(s)
+                worth = total(own)
+                plan = plan_at(self._scale(part, own, total(part), worth, cash + worth - dust, prices[free])[0])
             if cash + self.costs.cash_flow(plan, prices) >= 0.0:
                 return plan
         self._diagnose(weights, sizes, prices, cash)
         return self._bisect(plan_at, prices, cash, dust)
 
-    def _rates(self, prices: FloatArray) -> tuple[FloatArray | float, FloatArray | float]:
+    def _scale(
+        self, goal: FloatArray, held: FloatArray, whole: float, have: float, budget: float, prices: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """The factor s*, and the value of each change at it."""
+        if not self.costs.per_share:
+            s, _, worth, _ = affordable_scale(goal, held, whole, have, budget, *self.costs.even_odd)
+            return s, worth
         buy, sell = self.costs.side_rates(prices)
-        return 0.5 * (buy + sell), 0.5 * (buy - sell)
+        return affordable_scale_by_name(goal, held, budget, np.asarray(0.5 * (buy + sell)), np.asarray(0.5 * (buy - sell)))
 
     def _worthwhile(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
         """The trades that are worth more than their fee; with proportional costs, all of them."""

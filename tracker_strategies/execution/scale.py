@@ -1,11 +1,16 @@
-"""How much of a wish the budget can pay for, when trading costs in proportion to its value."""
+"""How much of a wish the budget can pay for, when trading costs in proportion to its value.
+
+The cost of going from `held` to s `goal` is convex and piecewise linear in s: Newton's method comes down from s = 1 and stops at
+the factor s* of the rebalancer's module exactly, within a rounding of 1e-13 of the budget, far below the dust that is kept aside.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy, ddot
 
-from tracker_strategies.execution.sums import absolute, inner
+from tracker_strategies.execution.sums import ones, total
 
 FloatArray = NDArray[np.float64]
 
@@ -13,18 +18,9 @@ _STEPS = 60
 
 
 def affordable_scale(
-    goal: FloatArray,
-    held: FloatArray,
-    whole: float,
-    have: float,
-    budget: float,
-    even: FloatArray | float,
-    odd: FloatArray | float,
-) -> tuple[float, FloatArray]:
-    """The factor s* of the rebalancer's module, by Newton's method from s = 1, and s* goal - held.
-
-    The cost of going from `held` to s `goal` is convex and piecewise linear in s: the method comes down from above and stops at
-    s* exactly, within a rounding of 1e-13 of the budget, far below the dust that is kept aside.
+    goal: FloatArray, held: FloatArray, whole: float, have: float, budget: float, even: float, odd: float
+) -> tuple[float, FloatArray, FloatArray, float]:
+    """The factor s* when all names cost the same, the change g = s* goal - held, |g|, and the sum of |g|.
 
     Parameters
     ----------
@@ -33,28 +29,42 @@ def affordable_scale(
     whole, have : float
     budget : float
         Value that may be spent on holdings and costs.
-    even, odd : float or (N,) float
+    even, odd : float
         Half the sum and half the difference of the costs of buying and selling: b [g]_+ + c [-g]_+ = even |g| + odd g.
     """
-    s, gap = 1.0, goal - held
-    tolerance = 1e-13 * budget
-    alike = (even, odd) if isinstance(even, float) and isinstance(odd, float) else None  # the same costs for all names
+    n, s, gap = len(goal), 1.0, goal - held
+    if not n:
+        return s, gap, gap, 0.0
+    one = ones(n)
+    rise, limit, tolerance = whole * (1.0 + odd), budget + odd * have, 1e-13 * budget
+    size = np.abs(gap)
+    gross: float = ddot(size, one)
     for _ in range(_STEPS):
-        if alike is not None:
-            cost = alike[0] * absolute(gap) + alike[1] * (s * whole - have)
-        else:
-            cost = float((even * np.abs(gap) + odd * gap).sum())
-        over = s * whole + cost - budget
+        over = s * rise + even * gross - limit
         if not over > tolerance:
             break
-        sign = np.sign(gap)
-        if alike is not None:
-            slope = whole * (1.0 + alike[1]) + alike[0] * inner(sign, goal)
-        else:
-            slope = whole + float(((even * sign + odd) * goal).sum())
+        slope = rise + even * ddot(np.sign(gap), goal)
+        if not slope > 0.0:
+            break
+        before, s = s, max(0.0, s - over / slope)
+        daxpy(goal, gap, n, s - before)
+        size = np.abs(gap)
+        gross = ddot(size, one)
+    return s, gap, size, gross
+
+
+def affordable_scale_by_name(
+    goal: FloatArray, held: FloatArray, budget: float, even: FloatArray, odd: FloatArray
+) -> tuple[float, FloatArray]:
+    """The same factor where each name has costs of its own, and |s* goal - held|."""
+    s, gap, whole = 1.0, goal - held, total(goal)
+    for _ in range(_STEPS):
+        over = s * whole + float((even * np.abs(gap) + odd * gap).sum()) - budget
+        if not over > 1e-13 * budget:
+            break
+        slope = whole + float(((even * np.sign(gap) + odd) * goal).sum())
         if not slope > 0.0:
             break
         s = max(0.0, s - over / slope)
-        gap = goal * s
-        gap -= held
-    return s, gap
+        gap = goal * s - held
+    return s, np.abs(gap)

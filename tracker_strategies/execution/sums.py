@@ -1,12 +1,12 @@
-"""Sums over the names of a portfolio, straight from BLAS: for some hundred entries two to six times faster than through numpy's
-dispatch, and a bar asks for a dozen of them.
+"""Sums and multiples over the names of a portfolio, straight from BLAS: for some hundred entries two to six times faster than
+through numpy's dispatch, and a bar asks for a dozen of them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import ddot
+from scipy.linalg.blas import ddot, dscal
 
 FloatArray = NDArray[np.float64]
 
@@ -21,12 +21,18 @@ def inner(a: FloatArray, b: FloatArray) -> float:
 def total(a: FloatArray) -> float:
     """sum_i a_i."""
     n = len(a)
-    ones = _ONES.get(n)
-    if ones is None:
-        ones = _ONES[n] = np.ones(n)
-    return float(ddot(a, ones)) if n else 0.0
+    return float(ddot(a, ones(n))) if n else 0.0
 
 
-def absolute(a: FloatArray) -> float:
-    """sum_i |a_i|. Not by dasum, whose last bits depend on where in memory the vector lies: equal inputs give equal bytes."""
-    return total(np.abs(a))
+def ones(n: int) -> FloatArray:
+    """Return n ones, always the same array; not to be changed."""
+    vector = _ONES.get(n)
+    if vector is None:
+        vector = _ONES[n] = np.ones(n)
+        vector.setflags(write=False)
+    return vector
+
+
+def scaled(a: FloatArray, s: float) -> FloatArray:
+    """S a, a new array."""
+    return np.asarray(dscal(s, a.copy())) if len(a) else a.copy()

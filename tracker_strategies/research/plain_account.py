@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy, ddot
 
 from datafeeds import MarketPanel
 from tracker_strategies.algorithms import OnlineAlgorithm
@@ -24,10 +25,13 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import DUST
 from tracker_strategies.execution.scale import affordable_scale
-from tracker_strategies.execution.sums import absolute, total
+from tracker_strategies.execution.sums import scaled, total
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
+
+#: Bars that are worked on together: some hundred kilobytes, which stay in the processor's cache.
+ROWS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,66 +71,76 @@ def _filled_at_close(x: FloatArray, y: Any, algorithm: OnlineAlgorithm, costs: C
     can be had for all bars together.
     """
     T, N = len(x) + 1, x.shape[1]
-    even, odd = costs.even_odd
     w = algorithm.run(x, y)
     drifted = np.zeros((T, N))
-    np.multiply(w[:-1], x, out=drifted[1:])
-    drifted[1:] += w[:-1]
-    growth = drifted[1:].sum(axis=1)
-    drifted[1:] /= growth[:, None]
-    old, new = drifted[:-1], w[:-1]
-    total, have = new.sum(axis=1), np.r_[0.0, np.ones(T - 2)]
-    s = np.ones(T - 1)
-    gap = new - old
-    gross = np.abs(gap).sum(axis=1)
-    while True:
-        over = s * total + even * gross + odd * (s * total - have) - (1.0 - DUST)
-        late = over > 1e-13
-        if not late.any():
-            break
-        slope = total * (1.0 + odd) + even * np.einsum("tn,tn->t", np.sign(gap), new)
-        s = np.where(late, s - over / slope, s)
-        np.multiply(new, s[:, None], out=gap)
-        gap -= old
-        gross = np.abs(gap).sum(axis=1)
-    flow, traded, paid = costs.charged(s * total - have, gross)
+    whole, have, growth, s, gross = np.ones((5, T - 1))
+    have[0] = 0.0
+    for rows in (slice(t, min(t + ROWS, T - 1)) for t in range(0, T - 1, ROWS)):
+        new, moved = w[rows], drifted[rows.start + 1 : rows.stop + 1]
+        np.multiply(new, x[rows], out=moved)
+        moved += new
+        whole[rows], growth[rows] = new.sum(axis=1), moved.sum(axis=1)
+        moved /= growth[rows, None]
+        s[rows], gross[rows] = _affordable_rows(new, drifted[rows], whole[rows], have[rows], *costs.even_odd)
+    flow, traded, paid = costs.charged(s * whole - have, gross)
     after = (1.0 - have) + flow  # cash, as a fraction of the account before the trade
     value = cash * np.r_[1.0, np.cumprod(s * growth + after)]
     return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w)
+
+
+def _affordable_rows(
+    new: FloatArray, old: FloatArray, whole: FloatArray, have: FloatArray, even: float, odd: float
+) -> tuple[FloatArray, FloatArray]:
+    """For each row the factor s* from weights `old` to s* `new`, and the sum of |s* new - old|: Newton's method on all rows."""
+    s = np.ones(len(new))
+    gap = new - old
+    room = np.abs(gap)
+    while True:
+        gross = room.sum(axis=1)
+        over = s * whole + even * gross + odd * (s * whole - have) - (1.0 - DUST)
+        late = over > 1e-13
+        if not late.any():
+            return s, gross
+        slope = whole * (1.0 + odd) + even * np.einsum("tn,tn->t", np.sign(gap, out=room), new)
+        s = np.where(late, s - over / slope, s)
+        np.multiply(new, s[:, None], out=gap)
+        gap -= old
+        np.abs(gap, out=room)
 
 
 def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, due: list[bool], cash: float) -> Path:
     """Bar by bar: what a fill at the open leaves over depends on all that came before."""
     T, N = panel.close.shape
     w, mode = tracker.algorithm.run(x, y), tracker.fill
-    # Prices move by `night` to the fill and by `day` after it; without opens the open of a bar is its close.
-    night, day = x + 1.0, None
+    # Prices return `night` to the fill and `day` after it; without opens the open of a bar is its close.
+    night, day = x, None
     if panel.open is not None and mode is not FillMode.CLOSE:
         night, day = panel.open[1:] / panel.close[:-1], panel.close[1:] / panel.open[1:]
+        night -= 1.0
+        day -= 1.0
     account = _Account(tracker.rebalancer.costs, N, cash)
-    held, values = np.zeros((T, N)), [cash]
-    turnover, cost = np.zeros(T), np.zeros(T)
-    for t in range(T - 1):
-        h = held[t + 1]
+    held, values, turnover, cost = np.zeros((T, N)), [cash], [0.0], [0.0]
+    for t, (w_t, whole, move, h) in enumerate(zip(w, w.sum(axis=1).tolist(), night, held[1:], strict=False)):
+        traded = paid = 0.0
         if not due[t]:
-            np.multiply(account.held, night[t], out=h)
+            np.add(account.held, account.held * move, out=h)
+        elif mode is FillMode.OPEN:
+            account.mark(account.held + account.held * move)
+            traded, paid = account.rebalance(w_t, whole, None, h)
+        elif mode is FillMode.CLOSE:
+            traded, paid = account.rebalance(w_t, whole, None, h)
+            h += h * move
         else:
-            if mode is FillMode.OPEN:
-                account.mark(account.held * night[t])
-                traded, paid = account.rebalance(w[t], None, h)
-            elif mode is FillMode.CLOSE:
-                traded, paid = account.rebalance(w[t], None, h)
-                h *= night[t]
-            else:
-                traded, paid = account.rebalance(w[t], night[t], h)
-            turnover[t + 1], cost[t + 1] = traded / values[t], paid
+            traded, paid = account.rebalance(w_t, whole, move, h)
         if day is not None:
-            h *= day[t]
+            h += h * day[t]
+        turnover.append(traded / values[t])
+        cost.append(paid)
         account.mark(h)
         values.append(account.cash + account.have)
     value = np.array(values)
     held /= value[:, None]
-    return Path(value, held, turnover, cost, w)
+    return Path(value, held, np.array(turnover), np.array(cost), w)
 
 
 class _Account:
@@ -134,34 +148,40 @@ class _Account:
 
     def __init__(self, costs: CostModel, n_assets: int, cash: float) -> None:
         self.costs, self.cash = costs, cash
-        self.even, self.odd = costs.even_odd
-        self.mark(np.zeros(n_assets))
+        self._even, self._odd = costs.even_odd
+        # Cash that a unit of value takes when bought and brings when sold.
+        self._buy, self._sell = 1.0 + self._even + self._odd, 1.0 - self._even + self._odd
+        self._zero = np.zeros(n_assets)
+        self.mark(self._zero)
 
     def mark(self, held: FloatArray) -> None:
         """Take the values of the positions at other prices."""
         self.held, self.have = held, total(held)
 
-    def rebalance(self, w: FloatArray, move: FloatArray | None, out: FloatArray) -> tuple[float, float]:
-        """Plan at the values held, fill after prices have moved by the factors `move`, and write the new values to `out`.
+    def rebalance(self, w: FloatArray, whole: float, move: FloatArray | None, out: FloatArray) -> tuple[float, float]:
+        """Plan weights w of sum `whole` at the values held, fill after prices have returned `move`, and write the new values to
+        `out`.
 
         Returns the value traded and the costs. Buys shrink together when the cash falls short at the fill.
         """
         value = self.cash + self.have
-        goal = w * value
-        whole, budget = total(goal), value * (1.0 - DUST)
-        _, gap = affordable_scale(goal, self.held, whole, self.have, budget, self.even, self.odd)
-        moved = gap if move is None else gap * move
-        net, gross = total(moved), absolute(moved)
-        flow, traded, paid = self.costs.charged(net, gross)
-        reserve = 0.1 * DUST * (abs(self.cash) + traded)
-        if self.cash + flow < reserve:
-            bought, sold = 0.5 * (gross + net), 0.5 * (gross - net)
-            room, need = self.cash + self.costs.charged(-sold, sold)[0], -self.costs.charged(bought, bought)[0]
-            part = min(1.0, max(0.0, (room - reserve) / need))
-            gap -= np.maximum(gap, 0.0) * (1.0 - part)
-            flow, traded, paid = self.costs.charged(part * bought - sold, part * bought + sold)
+        goal = scaled(w, value)
+        s, gap, size, gross = affordable_scale(
+            goal, self.held, whole * value, self.have, value * (1.0 - DUST), self._even, self._odd
+        )
+        net = s * whole * value - self.have
+        if move is not None:
+            net += ddot(gap, move)
+            gross += ddot(size, move)
+        bought, sold = 0.5 * (gross + net), 0.5 * (gross - net)
+        room = self.cash + sold * self._sell - 0.1 * DUST * (abs(self.cash) + gross)
+        if bought * self._buy > room:
+            part = max(0.0, room / (bought * self._buy))
+            daxpy(np.maximum(gap, self._zero), gap, len(gap), part - 1.0)
+            bought *= part
         np.add(self.held, gap, out=out)
         if move is not None:
-            out *= move
+            out += out * move
+        flow, traded, paid = self.costs.charged(bought - sold, bought + sold)
         self.cash += flow
         return traded, paid

@@ -22,6 +22,7 @@ from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for
 from tracker_strategies.strategies.goal import BARS_A_YEAR, Goal
+from tracker_strategies.strategies.roles import find_assets, find_targets
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.universe import Universe
@@ -172,9 +173,10 @@ class TrackerStrategy(bt.Strategy):
     def _open_desk(self) -> None:
         """Feeds and broker have been started by now: choose the fastest way to read prices and to send orders."""
         self.gate = gate_for(self.assets, self.targets)
+        self._rows = isinstance(self.gate, PanelGate)
         at_close = self.tracker.fill is FillMode.CLOSE
         book = None
-        if self.p.broker == "basket" and isinstance(self.gate, PanelGate) and take_baskets(self.broker):
+        if self.p.broker == "basket" and self._rows and take_baskets(self.broker):
             book = self.broker.keep_book(self.assets, self.gate)
         self.desk: Desk
         if book is not None:
@@ -186,7 +188,7 @@ class TrackerStrategy(bt.Strategy):
 
     def _getminperstatus(self) -> int:
         """Bars still missing before ``next``. Feeds of one clock are all of the same length: there is nothing to compare."""
-        if not isinstance(self.gate, PanelGate):
+        if not self._rows:
             return int(super()._getminperstatus())
         missing: int = self._longest - len(self.datas[0])
         self._minperstatus = missing
@@ -223,7 +225,9 @@ class TrackerStrategy(bt.Strategy):
 
     def _is_new(self, bar: Bar) -> bool:
         last = self.tracker.bar
-        return last is None or (bar is not last and bool(bar.date != last.date))
+        if bar is last:
+            return False
+        return self._rows or last is None or bool(bar.date != last.date)  # a new row of a panel is always another date
 
     def _read_lines(self, bar: Bar) -> list[float]:
         assert self.signal_lines is not None
@@ -255,47 +259,3 @@ def _signal(p: Any) -> Any:
     if signal is not None and not callable(signal):
         raise ParameterError(f"signal={signal!r} must be a function from a bar to one number per asset")
     return signal
-
-
-def find_assets(datas: Sequence[Any], targets: Sequence[Any], wanted: Sequence[str] | str | None = None) -> Sequence[Any]:
-    """The feeds to invest in: those named, or all that are neither targets nor resampled; or, when only the targets of a panel
-    were added, the assets that it makes on demand.
-    """
-    own = [d for d in datas if is_plain_feed(d) and not getattr(d, "is_target", False) and not any(d is t for t in targets)]
-    clock = getattr(targets[0], "clock", None)
-    if not own and clock is not None and clock.assets is not None and wanted is None:
-        assets: Sequence[Any] = clock.assets
-        return assets
-    names = [d._name for d in own]
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise UniverseError(f"two feeds are called {twice[0]!r}; name each after its symbol: cerebro.adddata(feed, name=...)")
-    if wanted is None:
-        return own
-    asked = [part.strip() for part in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
-    missing = [name for name in asked if name not in names]
-    if missing:
-        raise UniverseError(f"no feed named {missing[0]!r} to invest in among {', '.join(names[:5])}, ... ({len(names)} feeds)")
-    return [own[names.index(name)] for name in asked]
-
-
-def is_plain_feed(data: Any) -> bool:
-    """Whether a feed delivers bars as they are; resampled and replayed ones are for indicators, not for trading."""
-    return not (getattr(data, "_filters", None) or getattr(data, "resampling", 0) or getattr(data, "replaying", 0))
-
-
-def find_targets(datas: Sequence[Any], wanted: str | Sequence[str] | None) -> list[Any]:
-    """The feeds to track: those named, else those that a panel marks as targets, else the one called INDEX."""
-    plain = [d for d in datas if is_plain_feed(d)]
-    names = [d._name for d in plain]
-    if wanted is None:
-        marked = [d for d in plain if getattr(d, "is_target", False)]
-        if marked:
-            return marked
-        wanted = "INDEX"
-    asked = (wanted,) if isinstance(wanted, str) else tuple(wanted)
-    missing = [name for name in asked if name not in names]
-    if missing:
-        shown = ", ".join(names[:5])
-        raise UniverseError(f"no feed named {missing[0]!r} to track among {shown}, ... ({len(names)} feeds); pass target=NAME")
-    return [plain[names.index(name)] for name in asked]
