@@ -198,6 +198,11 @@ class MomentLearner(OnlineAlgorithm):
 
     def _invest(self, b: Array, w: Array, W: FeasibleSet, free: Mask | None) -> Array:
         """Return the next weights of the names that take part, from the coefficients b, shape (N,), of all."""
+        support = b.nonzero()[0]
+        return self._invest_in(support, b[support], w, W, free)
+
+    def _invest_in(self, support: Any, b: Array, w: Array, W: FeasibleSet, free: Mask | None) -> Array:
+        """As :meth:`_invest`, from the names with a coefficient, ascending, and their coefficients, none of them 0."""
         frozen = None if free is None else np.where(free | ~self._B.diagonal().astype(np.bool_), 0.0, self._w)
         room = 1.0 if frozen is None else float(getattr(W, "total", 1.0 - float(frozen.sum())))
         most = self.max_names
@@ -205,13 +210,13 @@ class MomentLearner(OnlineAlgorithm):
             most = max(most - int(np.count_nonzero(frozen)), 1)
         if self._t + 1 < self.warm_up or room <= 0.0:
             return w
-        support = b.nonzero()[0]
         if free is not None:
-            support = support[free[support]]
+            seen = free[support]
+            support, b = support[seen], b[seen]
         if self.mapping == "refit":
             found = self._refit(support, frozen, room, most)
         else:
-            found = from_coefficients(b[support], self.mapping, room, most)
+            found = from_coefficients(b, self.mapping, room, most)
         if found is None:
             return w
         new = np.zeros(self.n_assets)

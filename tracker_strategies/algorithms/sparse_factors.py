@@ -59,14 +59,15 @@ class SparseFactors(MomentLearner):
         """Take a step of power iteration with the first `models` factors, then regress on as many as each of `sizes` says."""
         names, targets = self._units()
         M, theta = self._M, self.theta
-        weight = ((1.0 - self.alpha) * self.n_targets) * self._omega * targets * targets
+        share = (1.0 - self.alpha) * self.n_targets
+        weight = np.array([share * o * t * t for o, t in zip(self.omega, targets.tolist(), strict=True)])
         inner, outer = np.empty((models, models)), np.empty((models, self.n_targets))
-        products: list[Array] = []  # C u of the factors so far
+        products: list[Array] = []  # C u of the factors so far, without the discount
         before: list[tuple[Any, Array]] = []
         for r in range(models):
             last, v, K = self._names[r], self._entries[r], self._K[r]
             if r and self.deflate == "residual":
-                M = self._M - least_squares(inner[:r, :r], outer[:r]).T.dot(np.array(products))
+                M = self._M - (self._c * least_squares(inner[:r, :r], outer[:r])).T.dot(np.array(products))
             a = (weight * M.take(last, axis=1).dot(v)).dot(M)
             a += (self.alpha * self._c) * v.dot(K)
             if names is not None:
@@ -74,9 +75,9 @@ class SparseFactors(MomentLearner):
             if self.deflate == "sparse":
                 for kept, u in before:
                     a[kept] -= u * u.dot(a[kept])
-            if self.loyalty and self._n > 1.0:  # the names of the first round are nobody's choice
-                a[last] *= 1.0 + self.loyalty * (v != 0.0)
-            kept, u, _ = survivors(a, theta, last)
+            # The names of the first round are nobody's choice.
+            bonus = 1.0 + self.loyalty * (v != 0.0) if self.loyalty and self._n > 1.0 else None
+            kept, u, _ = survivors(a, theta, last, bonus)
             if u[u.argmax()] > 0.0 or u.any():
                 if kept is not last:
                     self._exchange_columns(r, kept)
@@ -86,10 +87,10 @@ class SparseFactors(MomentLearner):
                 u = v if names is None else v / np.where(names[kept] > 0.0, names[kept], 1.0)
                 u = u / max(float(u.dot(u)) ** 0.5, NO_SIGNAL)
             before.append((kept, u))
-            products.append(self._c * v.dot(K))
+            products.append(v.dot(K))
             outer[r] = self._M.take(kept, axis=1).dot(v)
             for k in range(r + 1):
-                inner[r, k] = inner[k, r] = self._entries[k].dot(products[r][before[k][0]])
+                inner[r, k] = inner[k, r] = self._c * float(self._entries[k].dot(products[r][before[k][0]]))
         self._load(x, y, sizes, inner, outer)
 
     def _inner(self, R: int) -> Array:
@@ -150,6 +151,19 @@ class SparseFactors(MomentLearner):
             kept = len(self._names)
             outer = np.array([self._M[:, names].dot(v) for names, v in zip(self._names, self._entries, strict=True)])
             self._load(self._S, self._S, range(1, kept + 1), self._inner(kept), outer)
+
+    def _blend(self, R: int) -> tuple[Any, Array]:
+        """Return the names with a coefficient in the weighted mean over the targets, ascending, and these coefficients."""
+        loads = self._W[R - 1, :R].dot(self._omega)
+        if R > 1:
+            b = self._coefficients(R, loads)
+            names = b.nonzero()[0]
+            return names, b[names]
+        names, b = self._names[0], self._entries[0] * loads[0]
+        if np.count_nonzero(b) == b.shape[0]:
+            return names, b
+        held = b.nonzero()[0]
+        return names[held], b[held]
 
     def _coefficients(self, R: int, loads: Array) -> Array:
         """Return U times the loads, shape (R,) or (R, q), of the first R factors."""

@@ -194,7 +194,7 @@ class SparsePLS(SparseFactors):
         self._absorb(x, y, lam, free)
         self._turn(x, y, models, sizes)
         self._lam, self._error = lam, e2**0.5
-        return self._invest(self._coefficients(R, self._W[R - 1, :R].dot(self._omega)), w, W, free)
+        return self._invest_in(*self._blend(R), w, W, free)
 
     def _squared_error(self, s: Array, y: Array, R: int) -> float:
         """Return the weighted mean over the targets of the squared error of the model with R factors."""

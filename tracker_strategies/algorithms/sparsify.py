@@ -49,18 +49,23 @@ def sparsify(u: Any, theta: int) -> tuple[Array, float]:
     return sparse, gamma
 
 
-def survivors(u: Array, theta: int, guess: Any = None) -> tuple[Any, Array, float]:
+def survivors(u: Array, theta: int, guess: Any = None, bonus: Array | None = None) -> tuple[Any, Array, float]:
     """Return the indices that stay, ascending, their new values, scaled to unit length, and the threshold; O(p).
 
-    `guess`, ascending, saves the search if it is right: factors keep their names from one round to the next.
+    `guess`, theta indices, ascending, saves the search if it is right: factors keep their names from one round to the next.
+    `bonus` multiplies their entries.
     """
     p = u.shape[0]
     size = np.abs(u)
     if theta >= p:
+        if bonus is not None:
+            size[guess] *= bonus
         kept, left, gamma = np.arange(p), size, 0.0
     else:
-        if guess is not None and guess.shape[0] == theta:
+        if guess is not None:
             kept, left = guess, size[guess]
+            if bonus is not None:
+                left *= bonus
             size[guess] = 0.0
             gamma = float(size[size.argmax()])
             found = float(left[left.argmin()]) > gamma
