@@ -80,6 +80,8 @@ class Holdings(OnlineAlgorithm):
         """Learn from one round and return the weights for the next: :meth:`OnlineAlgorithm.update`."""
         x = self._vector(x)
         y = self._inner._target(y)
+        if active is None and observed is None and self._active is None:
+            return self._everybody_moves(x, y, given)
         allowed = self._allowed(active)
         seen = None if observed is None else mask("observed", observed, self.n_assets)
         stay = allowed if self._active is None else allowed & self._active
@@ -98,12 +100,28 @@ class Holdings(OnlineAlgorithm):
         if rescale is None:
             y = y + float((learner._w - before).dot(moves))
         else:
-            growth, pace = np.clip(1.0 + moves, *GROWTH), min(max(1.0 + float(np.mean(y)), GROWTH[0]), GROWTH[1])
-            s = np.where(free, growth / pace, 1.0)
+            s = np.where(free, _relative_growth(moves, y), 1.0)
             rescale(s)
             moves = moves / s
         w = learner.update(moves, y, **masks, **given)
         self._inner, self._active = learner, None if allowed.all() else allowed.copy()
+        return self._commit(w)
+
+    def _everybody_moves(self, x: Array, y: Any, given: dict[str, Any]) -> Array:
+        """As :meth:`update`, when every asset was and may be held and was seen: the usual case, in half of the time."""
+        self._norm2(x)
+        learner = self._inner.clone() if may_refuse(self._inner, False) else self._inner
+        before = learner._w
+        learner._w = drifted(before, x)
+        rescale = getattr(learner, "_rescale", None)
+        if rescale is None:
+            y = y + float((learner._w - before).dot(x))
+        else:
+            s = _relative_growth(x, y)
+            rescale(s)
+            x = x / s
+        w = learner.update(x, y, **given)
+        self._inner = learner
         return self._commit(w)
 
     def _handed_over(self, w: Array, stay: Mask, free: Mask) -> Array:
@@ -128,11 +146,19 @@ class Holdings(OnlineAlgorithm):
         return self._inner.diagnostics()
 
 
-def drifted(w: Array, x: Array, free: Mask) -> Array:
-    """Return the weights after the returns x; names that are not free keep theirs."""
+def _relative_growth(x: Array, y: Any) -> Array:
+    """Return the growth of each name against the index, each within bounds."""
+    pace = y if isinstance(y, float) else float(np.mean(y))
+    growth = np.minimum(np.maximum(1.0 + x, GROWTH[0]), GROWTH[1])
+    growth /= min(max(1.0 + pace, GROWTH[0]), GROWTH[1])
+    return growth
+
+
+def drifted(w: Array, x: Array, free: Mask | None = None) -> Array:
+    """Return the weights after the returns x; names that are not free (None: all are) keep theirs."""
     moved = w * np.maximum(1.0 + x, 0.0)
-    if free.all():
-        whole, mass = float(moved.sum()), float(w.sum())
+    if free is None or free.all():
+        whole, mass = float(np.add.reduce(moved)), float(np.add.reduce(w))
         drifted = moved * (mass / whole) if whole > 0.0 else w.copy()
     else:
         part, mass = float(moved[free].sum()), float(w[free].sum())

@@ -132,50 +132,56 @@ class LeastSquares(OnlineAlgorithm):
 
     def _solve(self, now: Array, free: Mask | None) -> Array:
         """Return the weights of all names, from those held now; names that are not free keep theirs."""
-        a, times = self._a, blas().dsymv
-        squares = self._c * self._B.diagonal() / (a * a)
-        mean = float(squares.sum()) / max(int(np.count_nonzero(squares)), 1)
+        B, inverse, times = self._B, 1.0 / self._a, blas().dsymv
+        squares = B.diagonal() * (inverse * inverse)
+        squares *= self._c
+        mean = float(np.add.reduce(squares)) / max(int(np.count_nonzero(squares)), 1)
         room = 1.0 if free is None else float(now[free].sum())
         if not NO_DATA < mean < NO_RETURNS or room <= 0.0:
             return now
-        metric = mean / self._growth**2
+        metric = mean / (self._growth * self._growth)
         pull = (self.inertia + self.ridge) * metric
         anchor = self._anchor if free is None else np.where(free, self._anchor, 0.0)
-        size = float(anchor.sum())
+        size = float(np.add.reduce(anchor))
         anchor = anchor * (room / size) if size > 0.0 else now
         enough = PRECISION * max(self._past, mean * 1e-12)
-        q = self._b / a + metric * (self.inertia * now + self.ridge * anchor)
+        q = self._b * inverse + metric * (self.inertia * now + self.ridge * anchor)
 
         def product(v: Array) -> Array:
-            return np.asarray(times(self._c, self._B.T, v / a) / a + pull * v)
+            Hv: Array = times(self._c, B.T, v * inverse)
+            Hv *= inverse
+            Hv += pull * v
+            return Hv
 
-        if free is None:
-            with np.errstate(over="ignore"):  # of returns beyond all markets
-                found = descend(product, q, now, float(pull.min()), enough)
-            still = np.zeros(self.n_assets)
-            free = np.ones(self.n_assets, dtype=np.bool_)
-        else:  # the others stay: what they earn is theirs, and the rest of the target is left to fit
-            still = np.where(free, 0.0, now)
-            index, padded = free, np.zeros(self.n_assets)
+        with np.errstate(over="ignore"):  # of returns beyond all markets
+            if free is None:
+                found = descend(product, q, now, float(pull[pull.argmin()]), enough)
+            else:  # the others stay: what they earn is theirs, and the rest of the target is left to fit
+                still = np.where(free, 0.0, now)
+                index, padded = free, np.zeros(self.n_assets)
 
-            def part(v: Array) -> Array:
-                padded[index] = v
-                return product(padded)[index]
+                def part(v: Array) -> Array:
+                    padded[index] = v
+                    return product(padded)[index]
 
-            with np.errstate(over="ignore"):
                 found = descend(part, (q - product(still))[free], now[free], float(pull[free].min()), enough)
         self._gap, self._products = found.gap, found.products
-        still[free] = found.w * (room / found.w.sum())
+        new = found.w * (room / float(np.add.reduce(found.w)))
+        if free is None:
+            return new
+        still[free] = new
         return still
 
     def _rescale(self, s: Array) -> None:
         """Restate the past for weights multiplied by s."""
         self._a = self._a * s
-        self._growth = np.clip(self._growth**FADE * s, 1.0 / MOST_GROWTH, MOST_GROWTH)
+        growth = self._growth**FADE
+        growth *= s
+        self._growth = np.minimum(np.maximum(growth, 1.0 / MOST_GROWTH), MOST_GROWTH)
         drifted = self._anchor * s
-        size = float(drifted.sum())
+        size = float(np.add.reduce(drifted))
         self._anchor = drifted / size if size > 0.0 else drifted
-        if float(self._a.max()) > WIDEST or float(self._a.min()) < 1.0 / WIDEST:
+        if float(self._a[self._a.argmax()]) > WIDEST or float(self._a[self._a.argmin()]) < 1.0 / WIDEST:
             self._B /= self._a[:, None] * self._a
             self._b /= self._a
             self._a = np.ones(self.n_assets)

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracker_strategies.algorithms.validation import Array
+from tracker_strategies.algorithms.fortran import blas
+from tracker_strategies.algorithms.validation import Array, Mask
 
 
 class Descent(NamedTuple):
@@ -47,15 +48,16 @@ def descend(product: Callable[[Array], Array], q: Array, start: Array, floor: fl
     most : int
         Most products with H. The bound tells what is left then.
     """
+    add, n = blas().daxpy, q.shape[0]  # y <- y + s x in place
     w = start.copy()
-    g = product(w) - q
+    g = product(w)
+    g -= q
     held = w > 0.0
     limit = 2.0 * floor * enough
     used = 1
-    ones = held.astype(np.float64)
+    face = _Face(held)
     while True:
-        r, level = _along_the_face(g, ones)
-        rr = float(r.dot(r))
+        r, level, rr = face.descent(g)
         cheap = np.maximum(level - g, 0.0)
         cheap[held] = 0.0
         outside = float(cheap.dot(cheap))
@@ -63,9 +65,8 @@ def descend(product: Callable[[Array], Array], q: Array, start: Array, floor: fl
             break
         if outside > rr:  # more is to be gained by names that are not held than by those that are
             held = held | (cheap > 0.0)
-            ones = held.astype(np.float64)
-            r, level = _along_the_face(g, ones)
-            rr = float(r.dot(r))
+            face = _Face(held)
+            r, level, rr = face.descent(g)
         p = r
         while used < most:
             Hp = product(p)
@@ -74,30 +75,39 @@ def descend(product: Callable[[Array], Array], q: Array, start: Array, floor: fl
             if not 0.0 < curvature < np.inf:
                 return Descent(w, (rr + outside) / (2.0 * floor), used)
             step = rr / curvature
-            trial = w + step * p
+            trial = w.copy()
+            add(p, trial, n, step)
             if trial[trial.argmin()] < 0.0:  # names are sold out on the way: go as far as the first, and drop it
                 room = np.where(trial < 0.0, w / np.where(trial < 0.0, -p, 1.0), np.inf)
                 first = float(room[room.argmin()])
-                w += first * p
-                g += first * Hp
+                add(p, w, n, first)
+                add(Hp, g, n, first)
                 gone = room <= first
                 w[gone] = 0.0
                 held = held & ~gone
-                ones = held.astype(np.float64)
+                face = _Face(held)
                 break
             w = trial
-            g += step * Hp
-            r, level = _along_the_face(g, ones)
-            before, rr = rr, float(r.dot(r))
+            add(Hp, g, n, step)
+            before = rr
+            r, level, rr = face.descent(g)
             if rr <= 0.5 * limit:
                 break
-            p = r + (rr / before) * p
+            add(p, r, n, rr / before)
+            p = r
     return Descent(w, (rr + outside) / (2.0 * floor), used)
 
 
-def _along_the_face(g: Array, ones: Array) -> tuple[Array, float]:
-    """Return minus the gradient along the face, and the mean price of the names held."""
-    level = float(g.dot(ones)) / float(ones.dot(ones))
-    r = level - g
-    r *= ones
-    return r, level
+class _Face:
+    """The names held, as numbers to multiply with."""
+
+    def __init__(self, held: Mask) -> None:
+        self._ones = held.astype(np.float64)
+        self._count = float(self._ones.dot(self._ones))
+
+    def descent(self, g: Array) -> tuple[Array, float, float]:
+        """Return minus the gradient along the face, the mean price of the names held, and the square of the former's length."""
+        level = float(g.dot(self._ones)) / self._count
+        r = level - g
+        r *= self._ones
+        return r, level, float(r.dot(r))
