@@ -5,18 +5,26 @@ BIN := $(VENV)/bin
 # pip's own messages only when something goes wrong
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint check-python clean
+.PHONY: demo test lint docs notebooks check-python clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tracker demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, offline: open build/site/index.html. A warning is an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "wrote build/site/index.html"
+
+notebooks: $(VENV)/.notebooks
+	$(BIN)/python docs/maintenance/render_notebooks.py
 
 $(VENV)/bin/python: | check-python
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +36,14 @@ $(VENV)/.demo: setup.cfg pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: setup.cfg pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e ".[dev]"
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: setup.cfg pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e ".[docs]"
+	@touch $@
+
+$(VENV)/.notebooks: setup.cfg pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e ".[notebooks,report]"
+	@touch $@
 
 check-python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is %s; name another with PYTHON=..." % sys.version.split()[0])'

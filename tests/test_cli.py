@@ -132,6 +132,36 @@ def test_compare_shows_one_row_a_strategy(csv):
     assert list(numbers) == ["pa", "equal-weight"]
 
 
+def test_compare_writes_a_page_and_finished_runs_are_compared_by_their_folders(csv, tmp_path):
+    words = ("compare", "pa", "equal-weight", "--data", csv, "--out", tmp_path / "runs", "--no-tearsheet")
+    result = tracker(*words, "--html", tmp_path / "page.html")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "page.html").exists()
+    again = tracker(
+        "compare", tmp_path / "runs" / "pa", tmp_path / "runs" / "equal-weight", "--json", "--html", tmp_path / "two.html"
+    )
+    assert again.returncode == 0, again.stderr
+    numbers = json.loads(again.stdout)
+    for name in ("pa", "equal-weight"):
+        assert numbers[name] == json.loads((tmp_path / "runs" / name / "metrics.json").read_text())
+        assert f"<span>{name}</span>" in (tmp_path / "two.html").read_text()
+    refused(tracker("compare", tmp_path / "runs" / "pa", "apas"), "ParameterError", "apas")
+    refused(tracker("compare", tmp_path / "runs" / "pa", "--cost-bps", "5"), "ParameterError", "finished runs")
+    refused(tracker("compare", "pa", "--data", csv, "--html", tmp_path), "OutputError", "it is a folder")
+
+
+def test_the_tear_sheet_of_a_folder_is_the_one_that_the_run_wrote(csv, tmp_path):
+    run = tmp_path / "pa"
+    assert tracker("run", "pa", "--data", csv, "--cost-bps", "5", "--eval-from", "0.3", "--out", run).returncode == 0
+    first = (run / "tearsheet.html").read_bytes()
+    (run / "tearsheet.html").unlink()
+    result = tracker("tearsheet", run)
+    assert result.returncode == 0, result.stderr
+    assert "tearsheet.html" in result.stdout
+    assert (run / "tearsheet.html").read_bytes() == first
+    refused(tracker("tearsheet", tmp_path / "nowhere"), "DataError", "nowhere", "run.json")
+
+
 def test_synthetic_markets_are_seeded(tmp_path):
     a, b, c = (
         tracker("run", "equal-weight", "--data", "synthetic", "--seed", s, "--json", "--param", "rebalance=monthly").stdout

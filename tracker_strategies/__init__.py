@@ -12,11 +12,13 @@ from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
     from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
+    from tracker_strategies.analysis.comparison import comparison
+    from tracker_strategies.analysis.finished import read_run, record_of
     from tracker_strategies.analysis.record import RunRecord
     from tracker_strategies.analysis.tearsheet import tearsheet
     from tracker_strategies.execution.commission import charge
     from tracker_strategies.execution.costs import CostModel
-    from tracker_strategies.runner import backtest, record_of
+    from tracker_strategies.runner import backtest
     from tracker_strategies.strategies import (
         AdaGradTracker,
         AdaptiveDiscountTracker,
@@ -70,7 +72,9 @@ _HOMES = {
     "TrackingAnalyzer": "analysis.analyzers",
     "backtest": "runner",
     "charge": "execution.commission",
-    "record_of": "runner",
+    "comparison": "analysis.comparison",
+    "read_run": "analysis.finished",
+    "record_of": "analysis.finished",
     "tearsheet": "analysis.tearsheet",
 }
 
@@ -103,6 +107,8 @@ __all__ = [
     "VAWTracker",
     "backtest",
     "charge",
+    "comparison",
+    "read_run",
     "record_of",
     "tearsheet",
 ]

@@ -69,7 +69,10 @@ Members = Annotated[
 ]
 Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="Table of old, new, date: ticker changes.")]
 Sectors = Annotated[
-    str | None, typer.Option("--sectors", metavar="FILE", help="Table of symbol, sector, for strategies with max_sector.")
+    str | None,
+    typer.Option(
+        "--sectors", metavar="FILE", help="Table of symbol, sector: drawn on the tear sheet, and for strategies with max_sector."
+    ),
 ]
 Clean = Annotated[
     str | None,
@@ -80,6 +83,7 @@ Clean = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
 Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
 NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
 
@@ -93,7 +97,9 @@ def list_strategies() -> None:
 
 
 def run(
-    strategies: Annotated[list[str], typer.Argument(metavar="STRATEGY", help="Names of strategies: see 'tracker list'.")],
+    strategies: Annotated[
+        list[str], typer.Argument(metavar="STRATEGY", help="Names of strategies: see 'tracker list'; or folders of runs.")
+    ],
     data: Data = "sample",
     index: Index = None,
     param: Param = None,
@@ -114,6 +120,7 @@ def run(
     clean: Clean = None,
     seed: Seed = 0,
     out: Out = None,
+    html: Html = None,
     as_json: AsJson = False,
     no_tearsheet: NoSheet = False,
 ) -> None:
@@ -130,9 +137,27 @@ app.command(
 )(run)
 app.command(
     "compare",
-    help="Several strategies on the same data with the same costs. A --param applies to those that have it.\n\n"
-    "Example: tracker compare pa apas equal-weight buy-and-hold --data sample --cost-bps 5",
+    help="Several strategies on the same data with the same costs. A --param applies to those that have it. Or runs that were "
+    "written before, by their folders.\n\n"
+    "Examples: tracker compare pa apas equal-weight buy-and-hold --data sample --cost-bps 5 --html comparison.html; "
+    "tracker compare runs/a runs/b --html comparison.html",
 )(run)
+
+
+@app.command()
+def tearsheet(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run: what --out of 'tracker run' named.")],
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="File to write; tearsheet.html in the folder by default.")
+    ] = None,
+) -> None:
+    """The tear sheet of a run that was written before: how it tracked its index, then the QuantStats report.
+
+    Example: tracker tearsheet runs/pa --out pa.html
+    """
+    from tracker_strategies.run_pages import tearsheet_command
+
+    tearsheet_command(run, out)
 
 
 @app.command()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +14,13 @@ from rich.table import Table
 
 from datafeeds import MarketPanel, open_source, read_sectors
 from datafeeds.cleaning_report import SHOWN
+from tracker_strategies.analysis.pages import check_page
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import check_place, write_run
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.run_pages import compare_folders, is_run_name, metrics_table, show_runs
 from tracker_strategies.runner import backtest, check_params, default_params, strategy_by_name
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 
@@ -48,6 +49,7 @@ class Request:
     clean: str | None = None
     seed: int = 0
     out: str | None = None
+    html: str | None = None
     as_json: bool = False
     tearsheet: bool = True
 
@@ -55,7 +57,7 @@ class Request:
     def build(cls, given: Mapping[str, Any]) -> Self:
         """From the options of ``run`` and ``compare``."""
         coordinates = {} if given["coordinates"] is None else {"coordinates": given["coordinates"]}
-        same = "data lot cash eval_from gaps adjust members renames sectors clean seed out as_json"
+        same = "data lot cash eval_from gaps adjust members renames sectors clean seed out html as_json"
         return cls(
             targets=tuple(given["index"] or ("INDEX",)),
             params=coordinates | parse_params(given["param"] or ()),
@@ -81,16 +83,23 @@ def open_panel(request: Request) -> MarketPanel:
 
 
 def run_strategies(names: Sequence[str], request: Request) -> None:
-    """Run one or several strategies and show, print or write what came out."""
+    """Run one or several strategies and show, print or write what came out; or compare runs that were written before."""
+    if any(is_run_name(name) for name in names):
+        if request != Request(html=request.html, as_json=request.as_json):
+            raise ParameterError(f"{names[0]} and others are finished runs: only --html and --json can be asked of them")
+        compare_folders(names, page=request.html, as_json=request.as_json)
+        return
     classes = list(dict.fromkeys(strategy_by_name(name) for name in names))
     own = [params_for(cls, request, strict=len(classes) == 1) for cls in classes]
     if len(classes) > 1:
         for key in request.params:
             if not any(key in p for p in own):
                 check_params(classes[0], {key: None})
+    if request.html is not None:
+        check_page(Path(request.html))
     panel = open_panel(request)
-    if request.sectors is not None:
-        sectors = read_sectors(request.sectors, panel.symbols)
+    sectors = {} if request.sectors is None else read_sectors(request.sectors, panel.symbols)
+    if sectors:
         for cls, params in zip(classes, own, strict=True):
             params |= {"sectors": sectors} if "sectors" in default_params(cls) and "max_sector" in params else {}
     start_row(panel.dates, request.eval_from)
@@ -103,13 +112,10 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
     console = Console(stderr=True)
     if panel.cleaning is not None:
         console.print(panel.cleaning.table(SHOWN), markup=False, highlight=False, soft_wrap=True)
-    records = run_all(panel, classes, own, request, console)
+    records = [replace(r, sectors=sectors) for r in run_all(panel, classes, own, request, console)]
     scored = [r.since(request.eval_from) for r in records]
-    if request.as_json:
-        metrics = {r.strategy: r.metrics_by_target() for r in scored}
-        print(json.dumps(metrics[scored[0].strategy] if len(scored) == 1 else metrics, indent=2))
-    else:
-        Console().print(metrics_table(scored, panel, request))
+    words = setting_of(scored[0], panel, request)
+    show_runs(scored, words, page=request.html, as_json=request.as_json)
     for record in records if places else ():
         place = write_run(
             record,
@@ -133,7 +139,7 @@ def run_demo(out: str) -> None:
     console = Console()
     console.print(f"{panel.n_assets} large US stocks and the S&P 500, {panel.day(0)} to {panel.day(-1)}, {panel.n_bars} bars.")
     records = run_all(panel, classes, [params_for(cls, request) for cls in classes], request, console)
-    console.print(metrics_table(records, panel, request))
+    console.print(metrics_table(records, setting_of(records[0], panel, request)))
     console.print(
         "The stocks were picked with hindsight: judge the excess return against the baselines, never against zero.\n", style="dim"
     )
@@ -209,6 +215,12 @@ def params_for(cls: type[TrackerStrategy], request: Request, *, strict: bool = T
     return {"fill": str(request.fill), "lot": request.lot, **chosen}
 
 
+def setting_of(record: RunRecord, panel: MarketPanel, request: Request) -> str:
+    """Data, bars, fills and costs in one sentence."""
+    costs = f"{request.costs.bps:g} bp costs" if not request.costs.free else "no costs"
+    return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}."
+
+
 def parse_params(pairs: Sequence[str]) -> dict[str, Any]:
     """``key=value`` texts as a dict; values that read as Python literals become numbers, None or booleans, others stay text."""
     parsed: dict[str, Any] = {}
@@ -236,42 +248,6 @@ def show_strategies() -> None:
         )
     console.print(table)
     console.print("Every strategy also has: " + ", ".join(f"{k}={v!r}" for k, v in common.items()), highlight=False)
-
-
-def metrics_table(records: Sequence[RunRecord], panel: MarketPanel, request: Request) -> Table:
-    """The headline figures, one row per strategy; fits a terminal of 80 columns."""
-    costs = f"{request.costs.bps:g} bp costs" if not request.costs.free else "no costs"
-    caption = (
-        f"{panel.source}: {records[0].metrics()['n_bars']} scored bars, fills at {records[0].params['fill']}, {costs}. "
-        "TE: tracking error, RMS (ctr: centred). TE, turnover and cost are per bar."
-    )
-    table = Table(caption=caption, caption_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column("strategy", style="bold", no_wrap=True)
-    for name in (
-        "TE\nbp",
-        "TE ctr\nbp",
-        "tracking\ndiff. %",
-        "excess\nlog",
-        "turnover\n%",
-        "cost\nbp",
-        "names",
-        "final\nvalue",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
-    for record in records:
-        m = record.metrics()
-        table.add_row(
-            record.strategy,
-            f"{1e4 * m['te_rms']:.2f}",
-            f"{1e4 * m['te_centred']:.2f}",
-            f"{100 * m['tracking_difference']:+.1f}",
-            f"{m['excess_log_return']:+.3f}",
-            f"{100 * m['turnover']:.2f}",
-            f"{m['cost_bps']:.3f}",
-            f"{m['n_holdings']:.1f}",
-            f"{m['final_value']:,.0f}",
-        )
-    return table
 
 
 class _Tick:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import backtrader as bt
 
 from datafeeds import IndexData, MarketPanel
 from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
@@ -55,11 +55,6 @@ def check_run(
     if not cash > 0.0:
         raise ParameterError(f"cash={cash!r} must be positive")
     return cls, chosen
-
-
-def describe_params(params: Mapping[str, Any], costs: CostModel | None) -> dict[str, Any]:
-    """Parameters and costs of a run, for its record."""
-    return {**params, **({} if costs is None else {"costs": asdict(costs)})}
 
 
 def backtest(
@@ -110,30 +105,6 @@ def backtest(
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     (run,) = cerebro.run()
     return record_of(run, costs=costs, periods_per_year=panel.periods_per_year)
-
-
-def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_per_year: float = 252.0) -> RunRecord:
-    """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``."""
-    tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
-    return RunRecord(
-        strategy=getattr(strategy, "alias_name", "") or type(strategy).__name__,
-        dates=tracking.dates,
-        value=tracking.value,
-        index=tracking.index,
-        targets=tracking.names,
-        symbols=holdings.symbols,
-        weights=holdings.weights,
-        turnover=holdings.turnover,
-        cost=holdings.cost,
-        orders=holdings.orders,
-        params=describe_params(strategy.p._getkwargs(), costs),
-        periods_per_year=periods_per_year,
-        decisions=holdings.decisions,
-        seen=tracking.seen,
-        omega=tracking.omega,
-        events=strategy.tracker.universe.named_events(strategy.symbols) if isinstance(strategy, TrackerStrategy) else (),
-        diagnostics=strategy.analyzers.diagnostics.table if hasattr(strategy.analyzers, "diagnostics") else None,
-    )
 
 
 class _Progress(bt.Analyzer):

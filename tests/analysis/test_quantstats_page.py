@@ -101,6 +101,27 @@ def test_figures_agree_with_an_independent_computation(rendered):
         assert rendered.number("Volatility (ann.)", column) == pytest.approx(100 * r.std(ddof=1) * 252**0.5, abs=0.006)
         assert rendered.number("Sharpe", column) == pytest.approx(r.mean() / r.std(ddof=1) * 252**0.5, abs=0.006)
         assert rendered.number("Max Drawdown", column) == pytest.approx(100 * drawdown, abs=0.006)
+    r, y = (np.r_[0.0, s.to_numpy()[1:] / s.to_numpy()[:-1] - 1.0] for s in (rendered.value, rendered.index))
+    assert rendered.number("Beta", 1) == pytest.approx(np.cov(r, y)[0, 1] / y.var(ddof=1), abs=0.006)
+    assert rendered.number("R^2", 1) == pytest.approx(np.corrcoef(r, y)[0, 1] ** 2, abs=0.006)
+    assert rendered.number("Correlation", 1) == pytest.approx(100 * np.corrcoef(r, y)[0, 1], abs=0.006)
+
+
+def test_quantstats_itself_agrees_with_us_to_the_last_digits(rendered):
+    require_quantstats()
+    stats = sys.modules["quantstats.stats"]
+    value, index = (s.pct_change(fill_method=None).fillna(0.0) for s in (rendered.value, rendered.index))
+    r, y = value.to_numpy(), index.to_numpy()
+    own = {
+        "cagr": np.prod(1 + r) ** (252 / len(r)) - 1,
+        "volatility": r.std(ddof=1) * 252**0.5,
+        "sharpe": r.mean() / r.std(ddof=1) * 252**0.5,
+        "max_drawdown": (rendered.value / rendered.value.cummax() - 1).min(),
+    }
+    for name, expected in own.items():
+        assert float(getattr(stats, name)(value)) == pytest.approx(expected, rel=1e-9), name
+    assert float(stats.r_squared(value, index)) == pytest.approx(np.corrcoef(r, y)[0, 1] ** 2, rel=1e-9)
+    assert float(stats.greeks(value, index)["beta"]) == pytest.approx(np.cov(r, y)[0, 1] / y.var(ddof=1), rel=1e-9)
 
 
 def test_a_base_at_the_end_of_a_year_makes_no_year_of_its_own(rendered):

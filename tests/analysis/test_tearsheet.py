@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 import warnings
@@ -16,6 +17,7 @@ import pandas as pd
 import pytest
 
 from tracker_strategies.analysis.charts import effective_names, thin
+from tracker_strategies.analysis.figures import EXTRA
 from tracker_strategies.analysis.metrics import METRIC_KEYS, annualised
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.tearsheet import tearsheet
@@ -113,9 +115,11 @@ def shown(text):
 UNIT = {"te_rms": 1e4, "te_centred": 1e4, "mdte": 1e4, "tracking_difference": 100.0, "turnover": 100.0}
 
 
-def assert_figures(figures, metrics):
-    assert sorted(key for key, *_ in figures) == sorted(METRIC_KEYS)
+def assert_figures(figures, metrics, beside=()):
+    assert sorted(key for key, *_ in figures) == sorted((*METRIC_KEYS, *beside))
     for key, exact, text in figures:
+        if key in beside:
+            continue
         assert exact == metrics[key]
         assert shown(text) == pytest.approx(
             UNIT.get(key, 1.0) * metrics[key], rel=6e-3, abs=0.5 if key == "final_value" else 1e-9
@@ -123,11 +127,36 @@ def assert_figures(figures, metrics):
 
 
 def test_tiles_and_tables_show_the_metrics_of_the_records(page, record, baselines):
-    n = len(METRIC_KEYS)
-    assert len(page.figures) == 7 * n
-    expected = [record.metrics(), *(r.metrics() for r in (record, *baselines)), *(record.metrics(j) for j in (None, 0, 1))]
+    n, tiles = len(METRIC_KEYS), len(METRIC_KEYS) + len(EXTRA)
+    assert len(page.figures) == tiles + 6 * n
+    assert_figures(page.figures[:tiles], record.metrics(), EXTRA)
+    expected = [*(r.metrics() for r in (record, *baselines)), *(record.metrics(j) for j in (None, 0, 1))]
     for i, metrics in enumerate(expected):
-        assert_figures(page.figures[i * n : (i + 1) * n], metrics)
+        assert_figures(page.figures[tiles + i * n : tiles + (i + 1) * n], metrics)
+
+
+def test_capture_and_the_deepest_active_drawdown_have_tiles(page, record):
+    figures = {key: (exact, text) for key, exact, text in page.figures}
+    r, y = record.scored()
+    for key, rows in (("up_capture", y > 0), ("down_capture", y < 0)):
+        mine, index = (np.prod(1 + v[rows]) ** (1 / rows.sum()) - 1 for v in (r, y))
+        assert figures[key][0] == pytest.approx(mine / index, rel=1e-9)
+        assert shown(figures[key][1]) == pytest.approx(100 * mine / index, rel=6e-3)
+    relative = np.r_[1.0, np.cumprod((1 + r) / (1 + y))]
+    deepest = min(relative[t] / relative[: t + 1].max() - 1 for t in range(len(relative)))
+    assert deepest < -0.005
+    assert figures["active_drawdown"][0] == pytest.approx(deepest, rel=1e-9)
+
+
+def test_each_index_has_charts_and_a_report_of_its_own(page, record):
+    assert page.source.count(">Active return</h3>") == page.source.count(">Rolling tracking error</h3>") == 3
+    parts = page.source.split('<section class="performance">')[1:]
+    assert len(parts) == 2
+    for part, name, levels in zip(parts, record.targets, record.index.T, strict=True):
+        assert f"<h3>Against {html.escape(name)}</h3>" in part
+        total = re.search(r"<td>Cumulative Return</td><td>(.*?)</td><td>(.*?)</td>", part).groups()
+        account, index = record.value[-1] / record.value[0] - 1, levels[-1] / levels[0] - 1
+        assert [shown(cell) for cell in total] == pytest.approx([100 * index, 100 * account], abs=0.006)
 
 
 def test_tracking_errors_are_also_shown_annualised(page, record):
@@ -177,8 +206,8 @@ def test_titles_names_and_parameters_are_text_whatever_they_contain(page, record
 
 
 def test_the_page_is_light(path, page):
-    assert path.stat().st_size < 800_000
-    assert page.source.count("<svg") == 6 + 14
+    assert path.stat().st_size < 1_600_000  # two reports of QuantStats
+    assert page.source.count("<svg") == 10 + 2 * 14
 
 
 def test_same_record_same_bytes_whatever_the_style_of_the_user(record, baselines, path, tmp_path):
@@ -198,7 +227,7 @@ def test_a_run_that_quantstats_cannot_describe_still_has_its_own_section(bars, t
         page = Page(tearsheet(record, tmp_path / "short.html").read_text(encoding="utf-8"))
     assert "No QuantStats report:" in page.text
     assert "PA tracks INDEX" in page.text
-    assert_figures(page.figures, record.metrics())
+    assert_figures(page.figures, record.metrics(), EXTRA)
 
 
 def holed(record, name, row, number):

@@ -1,12 +1,14 @@
 """What an algorithm says of itself: drawn by an observer, kept by an analyzer, written to the run folder."""
 
 import backtrader as bt
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from datafeeds import IndexData
-from indicators import diagnostics_observer, plot_to_file
+from indicators import EffectiveHoldings, PortfolioTrackingError, Turnover, diagnostics_observer, plot_to_file
 from tests.markets import random_panel
 from tracker_strategies import APASTracker, BuyAndHold, DiagnosticsAnalyzer
 from tracker_strategies.algorithms import APAS
@@ -41,6 +43,33 @@ def test_lines_table_and_the_algorithm_itself_agree(tmp_path):
     assert strategy.analyzers.diagnostics.get_analysis()["eps"] == table["eps"].iloc[-1]
     plot_to_file(cerebro, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+
+def test_error_turnover_holdings_and_diagnostics_are_drawn_together_without_a_screen(tmp_path, monkeypatch):
+    drawn, save = {}, Figure.savefig
+
+    def look(figure, *words, **options):
+        for axes in figure.axes:
+            for line in axes.get_lines() if (legend := axes.get_legend()) else ():
+                drawn.setdefault(legend.get_texts()[0].get_text().split(" (")[0].splitlines()[0], []).append(line.get_ydata())
+        save(figure, *words, **options)
+
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setattr(Figure, "savefig", look)
+    cerebro = bt.Cerebro(stdstats=False)
+    IndexData(PANEL).add_to(cerebro)
+    cerebro.addstrategy(APASTracker)
+    cerebro.addobserver(PortfolioTrackingError, period=10)
+    for observer in (Turnover, EffectiveHoldings, diagnostics_observer("eps", "tau")):
+        cerebro.addobserver(observer)
+    (strategy,) = cerebro.run()
+    picture = plt.imread(plot_to_file(cerebro, tmp_path / "watched.png", width=10, height=8, dpi=50))
+    assert picture.std() > 0.05
+    assert {"Tracking error", "Holdings", "Diagnostics"} <= set(drawn)  # turnover has bars, no lines
+    for name, observer, line in (("Tracking error", 0, "te"), ("Holdings", 2, "effective"), ("Diagnostics", 3, "tau")):
+        expected = np.array(getattr(strategy.observers[observer].lines, line).array)
+        shown = [np.asarray(y, dtype=float) for y in drawn[name]]
+        assert any(len(y) == 60 and np.array_equal(y, expected[:60], equal_nan=True) for y in shown), name
 
 
 def test_a_figure_that_nobody_tells_is_a_gap_not_an_error():

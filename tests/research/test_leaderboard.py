@@ -1,6 +1,7 @@
 """The leaderboard: its figures are those of the runs, what fails is a row, and what it writes can be read."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -143,7 +144,13 @@ def test_the_command_writes_page_numbers_and_markdown(market_file, tmp_path):
     found = json.loads(run.stdout)
     assert [row["strategy"] for row in found["rows"]] == ["pa", "equal-weight"]
     assert json.loads((out / "leaderboard.json").read_text())["rows"] == found["rows"]
-    assert (out / "leaderboard.html").exists()
+    assert 'href="comparison.html"' in (out / "leaderboard.html").read_text()
+    shown = re.search(r'id="data">(.*?)</script>', (out / "comparison.html").read_text())[1]
+    (field,) = json.loads(shown)["fields"]
+    assert field["name"] == "small"
+    assert [(run["name"], run["te"], run["turnover"]) for run in field["runs"]] == [
+        (row["strategy"], row["te_rms"], row["turnover"]) for row in found["rows"]
+    ]
     first = text.read_text()
     assert "| pa |" in first
     assert "Survivorship bias" in first

@@ -1,5 +1,6 @@
 """What a report says: the best cells, how sure they are, and a warning where they are no better than the baseline."""
 
+import base64
 import json
 import re
 
@@ -82,11 +83,26 @@ def test_the_page_stands_alone_and_shows_all_parts(swept):
     assert "$" not in re.sub(r"<style>.*?</style>", "", page, flags=re.S)
 
 
+def test_the_best_and_the_baselines_can_be_compared_bar_by_bar(swept):
+    found = write_report(swept, draws=200)
+    assert 'href="comparison.html"' in (swept / "report.html").read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', (swept / "comparison.html").read_text())[1])
+    assert len(data["fields"]) == len(found["settings"]) == 2
+    for field, told in zip(data["fields"], found["settings"], strict=True):
+        cells = [*told["baselines"].values(), *told["best"]]
+        assert [run["te"] for run in field["runs"]] == [cell["te_rms"] for cell in cells]
+        for run, cell in zip(field["runs"], cells, strict=True):
+            active, excess = (np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float) for text in run["path"])
+            assert len(active) == len(excess) == told["n_bars"]
+            assert np.sqrt((active**2).mean()) == pytest.approx(cell["te_rms"], rel=1e-5)
+            assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-5)
+
+
 def test_a_report_is_the_same_bytes_twice(swept):
     pages = []
     for _ in range(2):
         write_report(swept, draws=200)
-        pages.append((swept / "report.html").read_bytes() + (swept / "report.json").read_bytes())
+        pages.append(b"".join((swept / name).read_bytes() for name in ("report.html", "report.json", "comparison.html")))
     assert pages[0] == pages[1]
 
 

@@ -25,6 +25,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from tracker_strategies.analysis.figures import percent
+from tracker_strategies.analysis.metrics import drawdown
 from tracker_strategies.analysis.record import RunRecord
 
 FloatArray = NDArray[np.float64]
@@ -130,11 +132,6 @@ def thin(y: FloatArray, limit: int = MAX_POINTS) -> NDArray[np.intp]:
     return np.unique(np.r_[0, np.ravel(ends), len(y) - 1])
 
 
-def percent(value: float, digits: int = 0) -> str:
-    """0.0123 as 1.23 %, with a true minus sign."""
-    return f"{100 * value:.{digits}f}\u202f%".replace("-", "\u2212")
-
-
 def percent_axis(axis: Any, ticks: int = 5) -> None:
     """Per cent on an axis, with as many digits as its steps need."""
 
@@ -165,12 +162,14 @@ def panels(heights: Sequence[float] = (1.0,), *, height: float = 270, dates: boo
     return figure, axes
 
 
-def finish(figure: Figure, title: str, legend: Iterable[tuple[str, str]], note: str = "") -> Chart:
-    """The figure as a chart. ``legend`` pairs labels with the colours that were drawn."""
+def finish(figure: Figure, title: str, legend: Iterable[tuple[str, str]], note: str = "", *, number: int = 0) -> Chart:
+    """The figure as a chart. ``legend`` pairs labels with the colours that were drawn, ``number`` tells charts of one title
+    apart.
+    """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     words = tuple((label, f"var(--{VARIABLES[colour]},{colour})" if colour in VARIABLES else colour) for label, colour in legend)
-    return Chart(title, tidy_svg(buffer.getvalue(), title), words, note)
+    return Chart(title, tidy_svg(buffer.getvalue(), f"{title} {number + 1}" if number else title), words, note)
 
 
 def day_numbers(dates: NDArray[np.datetime64]) -> FloatArray:
@@ -203,46 +202,54 @@ def growth(record: RunRecord) -> Chart:
     return finish(figure, "Growth of 100", legend, "Log scale." if high > 4 * low else "")
 
 
-def active(record: RunRecord, baselines: Sequence[RunRecord] = ()) -> Chart:
-    """Cumulated log return over the first index, and how far it is below its own best."""
+def active(record: RunRecord, baselines: Sequence[RunRecord] = (), target: int | None = None) -> Chart:
+    """Cumulated log return over what is tracked, or over one index, and how far it is below its own best."""
     figure, (top, bottom) = panels((2.2, 1.0))
     legend = [("Portfolio", PORTFOLIO)]
     for run, colour in zip(baselines, OTHERS, strict=False):
-        curve(top, day_numbers(run.dates), _excess(run), colour, 1.1)
+        curve(top, day_numbers(run.dates), run.excess_path(target), colour, 1.1)
         legend.append((run.strategy, colour))
-    x, excess = day_numbers(record.dates), _excess(record)
+    x, excess = day_numbers(record.dates), record.excess_path(target)
     curve(top, x, excess, PORTFOLIO)
     top.axhline(0.0, color=SOFT, linewidth=0.8)
-    below = excess - np.maximum.accumulate(excess)
+    below = drawdown(excess)
     rows = thin(below)
     bottom.fill_between(x[rows], below[rows], color=LOSS, alpha=0.35, linewidth=0.0)
     bottom.plot(x[rows], below[rows], color=LOSS, linewidth=0.9)
     percent_axis(top.yaxis)
     percent_axis(bottom.yaxis, 2)
-    note = "Cumulated log return over the index; below, distance from its best."
-    return finish(figure, "Active return", [*legend, ("Drawdown", LOSS)], note)
+    note = f"Cumulated log return over {against(record, target)}; below, distance from its best."
+    return finish(figure, "Active return", [*legend, ("Drawdown", LOSS)], note, number=0 if target is None else target + 1)
 
 
-def _excess(record: RunRecord) -> FloatArray:
-    return np.asarray(np.log(record.value / record.value[0]) - np.log(record.index[:, 0] / record.index[0, 0]))
+def against(record: RunRecord, target: int | None) -> str:
+    """The index, or what is tracked, in words."""
+    if target is not None:
+        return record.targets[target]
+    return "the index" if len(record.targets) == 1 else "the blend of the indices"
 
 
-def rolling_error(record: RunRecord) -> Chart | None:
-    """RMS of the active return over a quarter, a year's scale; none when there are not four windows of at least 5 bars."""
-    e = record.active
+def rolling_error(record: RunRecord, target: int | None = None) -> Chart | None:
+    """Tracking error over a quarter, a year's scale, RMS and centred; none when there are not four windows of at least 5 bars."""
+    r, y = record.bar_by_bar(target)
+    e = r - y
     window = min(max(5, round(record.periods_per_year / 4)), len(e) // 4)
     if window < 5:
         return None
     scale = math.sqrt(record.periods_per_year)
-    sums = np.cumsum(np.r_[0.0, e * e])
-    rolling = np.sqrt(np.maximum(sums[window:] - sums[:-window], 0.0) / window) * scale
+    sums, squares = (np.cumsum(np.r_[0.0, v]) for v in (e, e * e))
+    mean, square = ((s[window:] - s[:-window]) / window for s in (sums, squares))
+    centred = np.sqrt(np.maximum(square - mean**2, 0.0) * window / (window - 1)) * scale
     figure, (ax,) = panels()
-    curve(ax, day_numbers(record.dates)[window:], rolling, PORTFOLIO)
+    x = day_numbers(record.dates)[window:]
+    curve(ax, x, centred, OTHERS[0], 1.1)
+    curve(ax, x, np.sqrt(np.maximum(square, 0.0)) * scale, PORTFOLIO)
     ax.axhline(math.sqrt(float(e @ e) / len(e)) * scale, color=INDEX, linewidth=1.4, linestyle=(0, (5, 3)))
     ax.set_ylim(bottom=0.0)
     percent_axis(ax.yaxis)
-    legend = ((f"Last {window} bars", PORTFOLIO), ("Whole period", INDEX))
-    return finish(figure, "Rolling tracking error", legend, "RMS, annualised.")
+    legend = (("RMS", PORTFOLIO), ("Centred", OTHERS[0]), ("RMS, whole period", INDEX))
+    note = f"Against {against(record, target)}, last {window} bars, annualised."
+    return finish(figure, "Rolling tracking error", legend, note, number=0 if target is None else target + 1)
 
 
 def trading(record: RunRecord) -> Chart:
@@ -280,20 +287,3 @@ def holdings(record: RunRecord) -> Chart:
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     legend = (("Names held", INDEX), ("Effective number", PORTFOLIO))
     return finish(figure, "Holdings", legend, "Effective: (\u2211w)\u00b2 / \u2211w\u00b2.")
-
-
-def weights_over_time(record: RunRecord, names: int = 9) -> Chart:
-    """The largest names on average, the rest and cash as a stack of shares."""
-    figure, (ax,) = panels()
-    order = np.argsort(-record.weights[1:].mean(axis=0), kind="stable")
-    rows = np.unique(np.linspace(1, len(record.weights) - 1, min(len(record.weights) - 1, 240)).astype(int))
-    w, rest = record.weights[rows], order[names:]
-    layers = [(record.symbols[i], colour, w[:, i]) for i, colour in zip(order[:names], STACK, strict=False)]
-    if len(rest):
-        layers.append((f"{len(rest)} others", STACK[-2], w[:, rest].sum(axis=1)))
-    layers.append(("Cash", STACK[-1], np.maximum(1.0 - w.sum(axis=1), 0.0)))
-    shares, colours = [share for *_, share in layers], [colour for _, colour, _ in layers]
-    ax.stackplot(day_numbers(record.dates)[rows], shares, colors=colours, linewidth=0.0, alpha=0.9)
-    ax.set_ylim(0.0, max(1.0, float(w.sum(axis=1).max())))
-    percent_axis(ax.yaxis)
-    return finish(figure, "Weights", [(name, colour) for name, colour, _ in layers])

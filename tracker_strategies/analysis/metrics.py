@@ -78,6 +78,27 @@ def downside_risk(returns: ArrayLike, index_returns: ArrayLike) -> float:
     return float(np.mean(behind**2))
 
 
+def capture(returns: ArrayLike, index_returns: ArrayLike) -> tuple[float, float]:
+    """Up and down capture: geometric mean return of the account over that of the index, on bars on which the index rose, and on
+    those on which it fell.
+
+    1 is what a perfect tracker has; NaN where the index never rose, or never fell.
+    """
+    r, y = np.asarray(returns, dtype=np.float64), np.asarray(index_returns, dtype=np.float64)
+    ratios = (_mean_growth(r[rows]) / _mean_growth(y[rows]) if rows.any() else math.nan for rows in (y > 0.0, y < 0.0))
+    return next(ratios), next(ratios)
+
+
+def _mean_growth(returns: FloatArray) -> float:
+    return math.expm1(float(np.log1p(returns).mean()))
+
+
+def drawdown(cumulated: ArrayLike) -> FloatArray:
+    """Distance of each point of a path from the best before it, 0 or less. The path begins at its base."""
+    path = np.asarray(cumulated, dtype=np.float64)
+    return np.asarray(path - np.maximum.accumulate(path))
+
+
 def drifted_weights(weights: FloatArray, asset_returns: FloatArray) -> FloatArray:
     """Weights after a bar without a trade: w_i (1 + x_i) / (1 + w.x), row by row."""
     grown = weights * (1.0 + asset_returns)

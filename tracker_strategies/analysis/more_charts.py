@@ -1,7 +1,8 @@
-"""Charts that only some runs have: what the algorithm says of itself, and which names a sparse portfolio held when."""
+"""What a run held over time, name by name and sector by sector; and what its algorithm says of itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from tracker_strategies.analysis.charts import (
     LOSS,
     OTHERS,
     PORTFOLIO,
+    STACK,
     Chart,
     FloatArray,
     curve,
     day_numbers,
     finish,
     panels,
+    percent_axis,
 )
 from tracker_strategies.analysis.record import RunRecord
 
@@ -48,6 +51,45 @@ def diagnostics(record: RunRecord) -> list[Chart]:
             ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.4g}"))
         drawn.append(finish(figure, "Diagnostics of the algorithm", zip(single, COLOURS, strict=False)))
     return drawn
+
+
+def weights_over_time(record: RunRecord, names: int = 9) -> Chart:
+    """The largest names on average, the rest and cash as a stack of shares."""
+    order = np.argsort(-record.weights[1:].mean(axis=0), kind="stable")
+    layers = [(record.symbols[i], record.weights[:, i]) for i in order[:names]]
+    if len(rest := order[names:]):
+        layers.append((f"{len(rest)} others", record.weights[:, rest].sum(axis=1)))
+    return stacked(record, "Weights", layers)
+
+
+def stacked(record: RunRecord, title: str, layers: Sequence[tuple[str, FloatArray]]) -> Chart:
+    """Shares of the account as a stack, at most ten with cash on top of them; the tenth is grey, for a rest."""
+    figure, (ax,) = panels()
+    rows = np.unique(np.linspace(1, len(record.weights) - 1, min(len(record.weights) - 1, 240)).astype(int))
+    shares = [share[rows] for _, share in layers]
+    total = np.sum(shares, axis=0)
+    colours = [*STACK[: len(layers)], STACK[-1]]
+    ax.stackplot(
+        day_numbers(record.dates)[rows], [*shares, np.maximum(1.0 - total, 0.0)], colors=colours, linewidth=0.0, alpha=0.9
+    )
+    ax.set_ylim(0.0, max(1.0, float(total.max())))
+    percent_axis(ax.yaxis)
+    return finish(figure, title, zip([*(name for name, _ in layers), "Cash"], colours, strict=True))
+
+
+def sectors_over_time(record: RunRecord, most: int = 9) -> Chart | None:
+    """Share of each sector in the account, where sectors are known; names without one are told as such."""
+    if not record.sectors:
+        return None
+    shares: dict[str, FloatArray] = {}
+    for symbol, weight in zip(record.symbols, record.weights.T, strict=True):
+        name = record.sectors.get(symbol, "No sector known")
+        shares[name] = shares.get(name, np.zeros(len(weight))) + weight
+    order = sorted(shares, key=lambda name: -float(shares[name].mean()))
+    layers = [(name, shares[name]) for name in order[:most]]
+    if len(order) > most:
+        layers.append((f"{len(order) - most} others", np.sum([shares[name] for name in order[most:]], axis=0)))
+    return stacked(record, "Sectors", layers)
 
 
 def names_held(record: RunRecord) -> Chart | None:

@@ -47,7 +47,7 @@ _TITLE_ROOM, _LABEL_ROOM = (
 )  # points: cut off above, where the title was; added at the left, for labels set larger on a phone
 
 
-def quantstats_body(value: pd.Series[float], index: pd.Series[float], *, periods_per_year: float = 252.0) -> str:
+def quantstats_body(value: pd.Series[float], index: pd.Series[float], *, periods_per_year: float = 252.0, number: int = 0) -> str:
     """QuantStats' report on an account against an index, as HTML without ``<html>``, styles or scripts.
 
     Parameters
@@ -57,6 +57,8 @@ def quantstats_body(value: pd.Series[float], index: pd.Series[float], *, periods
         earned yet; it becomes a zero return, so that a loss on the first bar is a drawdown.
     periods_per_year : float
         Rounded to a whole number, because QuantStats also uses it as a window.
+    number : int, default 0
+        Of this report on its page: keeps the ids of its charts apart from those of others.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def quantstats_body(value: pd.Series[float], index: pd.Series[float], *, periods
     except Exception as error:
         warnings.warn(f"QuantStats failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
         return f'<p class="notice">No QuantStats report: it failed with {type(error).__name__}.</p>'
-    return _dress(page, value, index, periods_per_year)
+    return _dress(page, value, index, periods_per_year, number)
 
 
 def check_levels(levels: pd.Series[float], name: str) -> None:
@@ -185,17 +187,17 @@ def _undisturbed() -> Iterator[None]:
         plt.__dict__["_backend_mod"] = module
 
 
-def _dress(page: str, value: pd.Series[float], index: pd.Series[float], periods_per_year: float) -> str:
+def _dress(page: str, value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int) -> str:
     """Give the rendered template our figures, tables and colours."""
     page = page.replace("CAGR\ufe6a", "CAGR")
     page = re.sub(
         r'(<div class="grid thirds">)(.*?)(</div>)', lambda m: m[1] + _three_cards(m[2]) + m[3], page, count=1, flags=re.S
     )
     page = re.sub(r"(<tr>(?:<t([hd])>[^<]*</t\2>){3})<t([hd])>[^<]*</t\3>(<t([hd])>(?:Won|[+-])</t\5></tr>)", r"\1\4", page)
-    page = re.sub(r'<qs-chart title="([^"]*)">(.*?)</qs-chart>', lambda m: _figure(m[1], m[2]), page, flags=re.S)
+    page = re.sub(r'<qs-chart title="([^"]*)">(.*?)</qs-chart>', lambda m: _figure(m[1], m[2], number), page, flags=re.S)
     page = re.sub(r">-(?=\d[\d.,]*%?</td>)", ">\u2212", page).replace("<td>-</td>", "<td>\u2013</td>")
     with charts.chart_style():
-        own = {"years": calendar_years(value, index), "beta": rolling_beta(value, index, periods_per_year)}
+        own = {"years": calendar_years(value, index, number), "beta": rolling_beta(value, index, periods_per_year, number)}
     return re.sub(r'<own-chart name="(\w+)"></own-chart>', lambda m: chart.html() if (chart := own[m[1]]) else "", page)
 
 
@@ -211,10 +213,10 @@ def _three_cards(table: str) -> str:
         else:
             cards[-1].append("</tbody><tbody>")
     body = (f"<table>{''.join(head)}<tbody>{''.join(card)}</tbody></table>" for card in cards)
-    return "".join(f'<section class="card table">{card}</section>' for card in body)
+    return "".join(f'<section class="card table"><div class="scroll">{card}</div></section>' for card in body)
 
 
-def _figure(title: str, svg: str) -> str:
+def _figure(title: str, svg: str, number: int) -> str:
     svg = re.sub(r"<text[^>]*font-weight: 700[^>]*?(?:/>|>.*?</text>)", "", svg, flags=re.S)
     svg = re.sub(r"(<text[^>]*fill: )#ffffff", r"\1#fffffe", svg)  # a cell's figure, not the paper
     if title.startswith("Monthly returns"):
@@ -223,7 +225,7 @@ def _figure(title: str, svg: str) -> str:
     if view:
         width, height = float(view.group(1)) + _LABEL_ROOM, float(view.group(2)) - _TITLE_ROOM
         svg = svg.replace(view.group(0), f'viewBox="{-_LABEL_ROOM} {_TITLE_ROOM} {width:g} {height:g}"', 1)
-    return Chart(title, charts.tidy_svg(svg, title, _COLOURS)).html()
+    return Chart(title, charts.tidy_svg(svg, f"{title} {number + 1}" if number else title, _COLOURS)).html()
 
 
 def _colour_blind_safe(svg: str) -> str:
@@ -234,7 +236,7 @@ def _colour_blind_safe(svg: str) -> str:
     return re.sub(r"(fill: )(#[0-9a-f]{6})", lambda m: m[1] + swap.get(m[2], m[2]), svg)
 
 
-def calendar_years(value: pd.Series[float], index: pd.Series[float]) -> Chart:
+def calendar_years(value: pd.Series[float], index: pd.Series[float], number: int = 0) -> Chart:
     """Return of each calendar year, index and portfolio side by side."""
     dates = pd.DatetimeIndex(value.index)
     logs = pd.DataFrame({"value": np.log(value.to_numpy()), "index": np.log(index.to_numpy())}, dates)
@@ -248,10 +250,10 @@ def calendar_years(value: pd.Series[float], index: pd.Series[float]) -> Chart:
     step = math.ceil(len(x) / 8)
     ax.set_xticks(x[::step], [str(year) for year in years.index[::step]])
     charts.percent_axis(ax.yaxis)
-    return charts.finish(figure, "Return by calendar year", (("Portfolio", PORTFOLIO), ("Index", INDEX)))
+    return charts.finish(figure, "Return by calendar year", (("Portfolio", PORTFOLIO), ("Index", INDEX)), number=number)
 
 
-def rolling_beta(value: pd.Series[float], index: pd.Series[float], periods_per_year: float) -> Chart | None:
+def rolling_beta(value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int = 0) -> Chart | None:
     """Beta to the index over the last half year; none when the run is not longer than that."""
     window = max(3, math.ceil(periods_per_year / 2))
     r, y = value.pct_change(fill_method=None), index.pct_change(fill_method=None)
@@ -261,4 +263,4 @@ def rolling_beta(value: pd.Series[float], index: pd.Series[float], periods_per_y
     figure, (ax,) = charts.panels(height=194)
     charts.curve(ax, charts.day_numbers(beta.index.to_numpy()), beta.to_numpy(), PORTFOLIO)
     ax.axhline(1.0, color=INDEX, linewidth=1.4, linestyle=(0, (5, 3)))
-    return charts.finish(figure, "Rolling beta, half a year", (("Portfolio", PORTFOLIO), ("Index", INDEX)))
+    return charts.finish(figure, "Rolling beta, half a year", (("Portfolio", PORTFOLIO), ("Index", INDEX)), number=number)

@@ -54,6 +54,8 @@ class RunRecord:
     events : tuple of mappings with date, symbol and event
         Listings, delistings, settlements (with shares and price), relistings and changes of the members, over the whole run. See
         :class:`~tracker_strategies.strategies.universe.UniverseEvent`.
+    sectors : mapping of symbol to sector
+        Where they are known; empty otherwise.
     """
 
     strategy: str
@@ -73,6 +75,7 @@ class RunRecord:
     seen: NDArray[np.bool_] | None = None
     omega: FloatArray | None = None
     events: tuple[Mapping[str, Any], ...] = ()
+    sectors: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def returns(self) -> FloatArray:
@@ -89,11 +92,23 @@ class RunRecord:
 
         A holiday of the index is no return of zero: what the account earned meanwhile counts with the next level.
         """
-        which = [*range(len(self.targets))] if target is None else [target]
-        rows = slice(None) if self.seen is None else np.flatnonzero(self.seen[:, which].all(axis=1))
+        which, rows = self._seen_rows(target)
         value, index = self.value[rows], self.index[rows][:, which]
         omega = np.ones(1) if target is not None else self.blend
         return value[1:] / value[:-1] - 1.0, (index[1:] / index[:-1] - 1.0) @ omega
+
+    def bar_by_bar(self, target: int | None = None) -> tuple[FloatArray, FloatArray]:
+        """(T-1,) the same two returns on all bars: both 0 on a holiday of the index, made up for on the next bar."""
+        r, y = self.scored(target)
+        if self.seen is None:
+            return r, y
+        both = np.zeros((2, len(self.value)))
+        both[:, self._seen_rows(target)[1][1:]] = r, y
+        return both[0, 1:], both[1, 1:]
+
+    def _seen_rows(self, target: int | None) -> tuple[list[int], Any]:
+        which = [*range(len(self.targets))] if target is None else [target]
+        return which, slice(None) if self.seen is None else np.flatnonzero(self.seen[:, which].all(axis=1))
 
     @property
     def blend(self) -> FloatArray:
@@ -103,13 +118,13 @@ class RunRecord:
     @cached_property
     def active(self) -> FloatArray:
         """(T-1,) return of the account minus that of what is tracked; 0 on a holiday of it, made up for on the next bar."""
-        r, y = self.scored()
-        if self.seen is None:
-            return r - y
-        rows = np.flatnonzero(self.seen.all(axis=1))
-        e = np.zeros(len(self.value))
-        e[rows[1:]] = r - y
-        return e[1:]
+        r, y = self.bar_by_bar()
+        return r - y
+
+    def excess_path(self, target: int | None = None) -> FloatArray:
+        """(T,) log return of the account over that of an index (None: of what is tracked), cumulated from 0 at the base row."""
+        r, y = self.bar_by_bar(target)
+        return np.concatenate([[0.0], np.cumsum(np.log1p(r) - np.log1p(y))])
 
     def since(self, start: float | str | None) -> RunRecord:
         """The part of the run that is scored: from a fraction of the bars (0.5) or a date on; the row before it stays as the

@@ -33,6 +33,8 @@ RUN_FILES = {
     "diagnostics.parquet",
     "tearsheet.html",
 }
+#: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
+LEVEL = "level "
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy")
 
 
@@ -73,21 +75,21 @@ def write_run(
 
 
 def returns_frame(record: RunRecord) -> pd.DataFrame:
-    """Bar by bar: value, portfolio return, index return(s), active return, turnover, cost. The first bar has no return.
+    """Bar by bar: value, portfolio return, index return(s), active return, turnover, cost, index level(s).
 
-    A bar on which an index has no level of its own has no return of it either.
+    The first bar has no return. A bar on which an index has no level of its own has no return of it either.
     """
     dates = pd.DatetimeIndex(record.dates, name="date")
     frame = pd.DataFrame({"value": record.value}, index=dates)
     frame["portfolio"] = frame["value"].pct_change()
-    for j, name in enumerate(record.targets):
-        levels = pd.Series(record.index[:, j], index=dates)
-        if record.seen is not None:
-            levels = levels[record.seen[:, j]]
-        frame[name] = levels.pct_change()
+    levels = pd.DataFrame(record.index, index=dates, columns=[LEVEL + name for name in record.targets])
+    if record.seen is not None:
+        levels = levels.where(record.seen)
+    for name in record.targets:
+        frame[name] = levels[LEVEL + name].dropna().pct_change()
     frame["active"] = np.r_[np.nan, record.active]
     frame["turnover"], frame["cost"] = record.turnover, record.cost
-    return frame
+    return frame.join(levels)
 
 
 def describe(
@@ -97,6 +99,8 @@ def describe(
     return {
         "strategy": record.strategy,
         "params": dict(record.params),
+        "omega": record.omega,
+        "sectors": dict(record.sectors),
         "data": {
             "source": panel.source,
             "sha256": panel.fingerprint(),

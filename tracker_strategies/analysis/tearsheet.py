@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import html
 import os
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from importlib import resources
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
@@ -18,25 +15,30 @@ import numpy as np
 import pandas as pd
 
 from tracker_strategies.analysis import charts, more_charts
-from tracker_strategies.analysis.charts import percent
-from tracker_strategies.analysis.metrics import annualised
+from tracker_strategies.analysis.figures import EXTRA, FIGURES, cell, data, number, percent, signed_percent, year_words
+from tracker_strategies.analysis.finished import Run, as_record
+from tracker_strategies.analysis.metrics import annualised, capture, drawdown
+from tracker_strategies.analysis.pages import check_page, template, write_page
 from tracker_strategies.analysis.quantstats_page import check_levels, quantstats_body, require_quantstats
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.errors import DataError, OutputError
+from tracker_strategies.errors import DataError
 
 TOP_WEIGHTS = 10
+CAPTURE = (
+    "\n<dt>Capture</dt><dd>geometric mean return of the portfolio over that of the index, on bars on which the index rose (up) "
+    "and on which it fell (down).</dd>"
+)
 
 
-def tearsheet(
-    record: RunRecord, path: str | os.PathLike[str], *, title: str | None = None, baselines: Sequence[RunRecord] = ()
-) -> Path:
+def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = None, baselines: Sequence[RunRecord] = ()) -> Path:
     """Write the tear sheet of a run and return where it is.
 
     Parameters
     ----------
-    record : RunRecord
-        The run. With several targets the figures are against their blend, and a table has those against each; the charts of
-        levels and the QuantStats part show the first.
+    run : RunRecord, path-like or Strategy
+        A record; the folder of a run, of which the scored part is shown; or a strategy that ``cerebro.run`` has returned, with a
+        TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``. With several targets the figures are against their
+        blend, and a table has those against each, as have the charts of active return and a QuantStats part each.
     path : path-like
         File to write; missing folders are made, an older file is replaced in one step.
     title : str, optional
@@ -47,7 +49,8 @@ def tearsheet(
     Raises
     ------
     DataError
-        NaN, infinite or non-positive levels, dates that do not ascend or carry a time zone, a baseline on other bars.
+        NaN, infinite or non-positive levels, dates that do not ascend or carry a time zone, a baseline on other bars, a folder
+        that holds no run, a strategy without the analyzers.
     MissingExtraError
         QuantStats is not installed.
     OutputError
@@ -55,92 +58,66 @@ def tearsheet(
 
     Notes
     -----
-    About 5 s for 3000 bars, nearly all of it in QuantStats; the file has about 1 MB.
+    About 5 s for 3000 bars and one target, nearly all of it in QuantStats; the file has about 1 MB.
     """
     target = Path(path)
-    _check_target(target)
-    for run in (record, *baselines):
-        _check_record(run)
-        if not np.array_equal(run.dates, record.dates) or run.targets[0] != record.targets[0]:
+    check_page(target)
+    record = as_record(run)
+    for other in (record, *baselines):
+        _check_record(other)
+        if not np.array_equal(other.dates, record.dates) or other.targets[0] != record.targets[0]:
             raise DataError(
-                f"baseline {run.strategy!r} has other bars or another target than {record.strategy!r}: not comparable"
+                f"baseline {other.strategy!r} has other bars or another target than {record.strategy!r}: not comparable"
             )
     require_quantstats()
-    _write(target, _page(record, title or f"{record.strategy} tracks {record.targets[0]}", baselines))
-    return target
+    return write_page(target, _page(record, title or f"{record.strategy} tracks {record.targets[0]}", baselines))
 
 
 def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
     dates = pd.DatetimeIndex(record.dates)
-    value, index = pd.Series(record.value, dates), pd.Series(record.index[:, 0], dates)
     span = f"{_day(dates[0])} to {_day(dates[-1])}, {len(dates) - 1:,} bars"
-    templates = resources.files(__package__) / "templates"
+    several = range(len(record.targets)) if len(record.targets) > 1 else ()
     with charts.chart_style():
         drawn = [
             charts.growth(record),
             charts.active(record, baselines),
             charts.rolling_error(record),
+            *(chart for j in several for chart in (charts.active(record, target=j), charts.rolling_error(record, j))),
             charts.trading(record),
             charts.holdings(record),
-            charts.weights_over_time(record),
+            more_charts.weights_over_time(record),
+            more_charts.sectors_over_time(record),
             more_charts.names_held(record),
             *more_charts.diagnostics(record),
         ]
-    return Template((templates / "tearsheet.html").read_text(encoding="utf-8")).substitute(
+    return Template(template("tearsheet.html")).substitute(
         title=html.escape(title),
-        css=(templates / "tearsheet.css").read_text(encoding="utf-8"),
+        css=template("tearsheet.css"),
         lead=f"{span}, {len(record.symbols)} candidates. All figures after costs.",
         tiles=_tiles(record),
         comparison=_comparison(record, baselines) if baselines else "",
-        targets=_targets(record) if len(record.targets) > 1 else "",
+        targets=_targets(record) if several else "",
         charts="\n".join(chart.html() for chart in drawn if chart),
         weights=_weights(record),
         parameters=_parameters(record.params),
-        periods=f"{record.periods_per_year:g}",
+        definitions=Template(template("definitions.html")).substitute(year=year_words(record.periods_per_year), more=CAPTURE),
         strategy=html.escape(record.strategy),
-        target=html.escape(record.targets[0]),
-        quantstats=quantstats_body(value, index, periods_per_year=record.periods_per_year),
+        quantstats="\n".join(_performance(record, j) for j in range(len(record.targets))),
     )
+
+
+def _performance(record: RunRecord, target: int) -> str:
+    """The QuantStats part against one index, on the bars on which it has a level."""
+    rows = slice(None) if record.seen is None else record.seen[:, target]
+    dates, name = pd.DatetimeIndex(record.dates[rows]), html.escape(record.targets[target])
+    value, index = pd.Series(record.value[rows], dates), pd.Series(record.index[rows, target], dates)
+    body = quantstats_body(value, index, periods_per_year=record.periods_per_year, number=target)
+    heading = f"<h3>Against {name}</h3>" if len(record.targets) > 1 else ""
+    return f'<section class="performance">{heading}<p class="small"><em>Index</em> is {name}.</p>{body}</section>'
 
 
 def _day(date: pd.Timestamp) -> str:
     return f"{date.day} {date:%b %Y}"
-
-
-def _number(value: float, digits: int = 3, sign: bool = False) -> str:
-    """At least three significant digits, thousands apart, a true minus sign."""
-    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    zeros = -int(np.floor(np.log10(abs(value)))) - 1 if 0 < abs(value) < 1 else 0
-    text = f"{value:{'+' if sign else ''},.{min(max(digits - whole + zeros, 0), 8)}f}"
-    return text.replace("-", "\u2212")
-
-
-def _bp(fraction: float) -> str:
-    return f"{_number(1e4 * fraction)}\u202fbp"
-
-
-def _signed_percent(fraction: float) -> str:
-    return f"{_number(100 * fraction, sign=True)}\u202f%"
-
-
-#: Heading and wording of each figure, in the order of the page.
-FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
-    "te_rms": ("TE, RMS", _bp),
-    "te_centred": ("TE, centred", _bp),
-    "tracking_difference": ("Tracking difference", _signed_percent),
-    "excess_log_return": ("Excess log return", lambda v: _number(v, sign=True)),
-    "final_value": ("Final value", lambda v: f"{v:,.0f}"),
-    "turnover": ("Turnover", lambda v: f"{_number(100 * v)}\u202f%"),
-    "cost_bps": ("Cost", lambda v: f"{_number(v)}\u202fbp"),
-    "n_holdings": ("Holdings", lambda v: f"{v:,.1f}"),
-    "mdte": ("MDTE", _bp),
-    "n_bars": ("Bars", lambda v: f"{v:,.0f}"),
-}
-
-
-def _data(key: str, value: float) -> str:
-    """The figure for people, with the exact value for programs in the attribute."""
-    return f'<data data-metric="{key}" value="{value!r}">{FIGURES[key][1](value)}</data>'
 
 
 def _tiles(record: RunRecord) -> str:
@@ -150,31 +127,44 @@ def _tiles(record: RunRecord) -> str:
     details = {
         "te_rms": f"a bar; {percent(annualised(m['te_rms'], year), 2)} annualised",
         "te_centred": f"a bar; {percent(annualised(m['te_centred'], year), 2)} annualised",
-        "tracking_difference": f"portfolio {_signed_percent(growth[0])}, index {_signed_percent(growth[1])}",
-        "excess_log_return": f"{_signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",
+        "tracking_difference": f"portfolio {signed_percent(growth[0])}, index {signed_percent(growth[1])}",
+        "excess_log_return": f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",
         "final_value": f"from {record.value[0]:,.0f}",
-        "turnover": f"of value a bar; {_number(100 * m['turnover'] * year)}\u202f% a year",
-        "cost_bps": f"a bar; {_number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",
+        "turnover": f"of value a bar; {number(100 * m['turnover'] * year)}\u202f% a year",
+        "cost_bps": f"a bar; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",
         "n_holdings": f"names on average; {effective.mean():,.1f} effective",
         "mdte": "\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",
         "n_bars": f"{year:g} to a year",
     }
+    r, y = record.scored()
+    path = record.excess_path()
+    below = drawdown(path)
+    deepest = int(below.argmin())
+    up, down = capture(r, y)
+    m |= {"active_drawdown": float(np.expm1(below[deepest])), "up_capture": up}
+    top = int(path[: deepest + 1].argmax())
+    details |= {
+        "active_drawdown": f"against the index, {_day(pd.Timestamp(record.dates[top]))} to "
+        f"{_day(pd.Timestamp(record.dates[deepest]))}"
+        if deepest
+        else "never behind its own best",
+        "up_capture": f"of the index's rises; {data('down_capture', down)} of its falls",
+    }
     return "\n".join(
-        f'<div class="tile"><h3>{FIGURES[key][0]}</h3>{_data(key, m[key])}<p>{details[key]}</p></div>' for key in FIGURES
+        f'<div class="tile"><h3>{label}</h3>{data(key, m[key])}<p>{details[key]}</p></div>'
+        for key, (label, _) in (FIGURES | EXTRA).items()
+        if key in details
     )
 
 
 def _figure_rows(first: str, rows: Sequence[tuple[str, RunRecord, int | None]]) -> str:
-    """One run or index a row, with TE also annualised."""
+    """One run or index a row."""
     head, body = f"<th>{first}</th>" + "".join(f"<th>{label}</th>" for label, _ in FIGURES.values()), ""
-    for number, (name, run, target) in enumerate(rows):
-        m, cells = run.metrics(target), f'<th scope="row">{html.escape(name)}</th>'
-        for key in FIGURES:
-            yearly = (
-                f"<small>{percent(annualised(m[key], run.periods_per_year), 2)} a year</small>" if key.startswith("te_") else ""
-            )
-            cells += f"<td>{_data(key, m[key])}{yearly}</td>"
-        body += f"<tr>{cells}</tr>" if number else f'<tr class="own">{cells}</tr>'
+    for i, (name, run, target) in enumerate(rows):
+        m = run.metrics(target)
+        cells = "".join(cell(key, m[key], run.periods_per_year) for key in FIGURES)
+        opening = "<tr>" if i else '<tr class="own">'
+        body += f'{opening}<th scope="row">{html.escape(name)}</th>{cells}</tr>'
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -227,37 +217,3 @@ def _check_record(run: RunRecord) -> None:
             raise DataError(f"{run.strategy}: {name} must be finite, one row for each of the {len(dates)} dates")
     if len(dates) < 2:
         raise DataError(f"{run.strategy}: {len(dates)} row(s), a tear sheet needs the base row and at least one bar")
-
-
-def _check_target(target: Path) -> None:
-    """Fail before the work, not after it."""
-    try:
-        folder = next(parent for parent in target.absolute().parents if parent.exists())
-        if target.is_dir():
-            problem = f"it is a folder; name a file in it, such as {target / 'tearsheet.html'}"
-        elif not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-            problem = f"{folder} is not a folder that can be written to"
-        else:
-            return
-    except OSError as error:
-        problem = error.strerror or str(error)
-    raise OutputError(f"cannot write {target}: {problem}")
-
-
-def _write(target: Path, page: str) -> None:
-    """Beside the target first, then in its place in one step; on failure neither a part nor a new folder stays."""
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    made = [folder for folder in target.absolute().parents if not folder.exists()]
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(page)
-        part.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-            for folder in made:
-                folder.rmdir()
-        if isinstance(error, OSError):
-            raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
-        raise

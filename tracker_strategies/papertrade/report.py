@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from datafeeds import IndexData, MarketPanel
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.analysis.tearsheet import tearsheet
@@ -23,7 +24,6 @@ from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.engine import trade_again
 from tracker_strategies.papertrade.history import History
 from tracker_strategies.papertrade.loading import load_strategy
-from tracker_strategies.runner import record_of
 
 FloatArray = NDArray[np.float64]
 

@@ -8,7 +8,8 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from tracker_strategies.analysis.charts import chart_style, percent
+from tracker_strategies.analysis.charts import chart_style
+from tracker_strategies.analysis.figures import percent
 from tracker_strategies.research import apas_charts, apas_runs
 from tracker_strategies.research.apas_claims import COMBINATIONS, CONFIRMED, NOT_CONFIRMED
 

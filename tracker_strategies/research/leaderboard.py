@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from datafeeds import MarketPanel, open_source
+from tracker_strategies.analysis.comparison import Field
 from tracker_strategies.analysis.record import start_row
 from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
@@ -106,20 +107,23 @@ def market_name(source: str) -> str:
     return name
 
 
-def score(market: str, panel: MarketPanel, entrant: Entrant, fill: str, cost_bps: float, eval_from: str) -> Row:
-    """One row: figures of the scored part of one run, or what went wrong."""
+def score(
+    market: str, panel: MarketPanel, entrant: Entrant, fill: str, cost_bps: float, eval_from: str
+) -> tuple[Row, Field | None]:
+    """One row: figures of the scored part of one run, or what went wrong; and the run as the comparison page shows it."""
     row: Row = {"market": market, "strategy": entrant.name, "group": entrant.group, "error": ""}
     begin = time.perf_counter()
     try:
         with one_thread():
             record = replay(panel, entrant.strategy, {**entrant.params, "fill": fill}, costs=CostModel(cost_bps))
         seconds = time.perf_counter() - begin
-        figures = record.since(eval_from).metrics()
+        run = Field.of({entrant.name: record.since(eval_from)}, market)
+        figures = run.curves[0].metrics
     except Exception as problem:  # a strategy that fails must not take the others with it
-        return row | {"error": " ".join(f"{type(problem).__name__}: {problem}".split())[:300]}
+        return row | {"error": " ".join(f"{type(problem).__name__}: {problem}".split())[:300]}, None
     row |= {key: figures[key] for key in ("te_rms", "tracking_difference", "turnover", "n_holdings", "n_bars")}
     row |= {f"net_excess_{cost}": net_excess(figures, cost - cost_bps, panel.periods_per_year) for cost in COSTS}
-    return row | {"ms_per_bar": 1e3 * seconds / panel.n_bars}
+    return row | {"ms_per_bar": 1e3 * seconds / panel.n_bars}, run
 
 
 def net_excess(figures: Mapping[str, float], cost_bps: float, periods_per_year: float) -> float:
@@ -141,6 +145,7 @@ def run_leaderboard(
     eval_from: str = "0.5",
     jobs: int = 1,
     tick: Callable[[Row], None] = lambda row: None,
+    keep: Callable[[Row, Field], None] = lambda row, run: None,
 ) -> dict[str, Any]:
     """Run all entrants on all markets.
 
@@ -158,6 +163,8 @@ def run_leaderboard(
         Processes, each with one thread of linear algebra. Times per bar are only comparable with one.
     tick : callable
         Called with every row as it is finished.
+    keep : callable
+        Called with every row that went well, and its run as a :class:`Field` with one curve.
 
     Returns
     -------
@@ -171,8 +178,10 @@ def run_leaderboard(
     for panel in panels.values():
         start_row(panel.dates, eval_from)
     rows = []
-    for row in _scored([(m, panels[m], e, fill, cost_bps, eval_from) for m, e in product(panels, taking_part)], jobs):
+    for row, run in _scored([(m, panels[m], e, fill, cost_bps, eval_from) for m, e in product(panels, taking_part)], jobs):
         tick(row)
+        if run is not None:
+            keep(row, run)
         rows.append(row)
     place = {name: i for i, name in enumerate(panels)}
     rows.sort(key=lambda r: (place[r["market"]], bool(r["error"]), r.get("te_rms", 0.0)))
@@ -184,7 +193,7 @@ def run_leaderboard(
     return {"settings": settings, "markets": about, "rows": rows}
 
 
-def _scored(cells: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[Row]:
+def _scored(cells: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[tuple[Row, Field | None]]:
     if jobs == 1:
         for cell in cells:
             yield score(*cell)

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from tracker_strategies.analysis.comparison import Field
 from tracker_strategies.analysis.runfolder import check_place
 from tracker_strategies.errors import OutputError
 from tracker_strategies.research.leaderboard import COSTS, Row, entrants, market_name, open_markets, run_leaderboard
@@ -38,14 +39,18 @@ def leaderboard_command(given: Mapping[str, Any]) -> None:
     for words in (*remarks, *(f"left out  {name}: {why}" for name, why in left_out.items())):
         notes.print(escape(words), style="yellow", highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    runs: dict[tuple[str, str, str], Field] = {}
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         task = progress.add_task("running", total=len(panels) * len(taking_part))
 
         def tick(row: Row) -> None:
             progress.update(task, advance=1, description=escape(f"{row['market']} {row['strategy']}"))
 
+        def keep(row: Row, field: Field) -> None:
+            runs[row["market"], row["group"], row["strategy"]] = field
+
         options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs")}
-        result = run_leaderboard(panels, taking_part, tick=tick, **options)
+        result = run_leaderboard(panels, taking_part, tick=tick, keep=keep, **options)
     result |= {"left_out": left_out, "notes": remarks}
     command = command_line(given)
     if given["markdown"] is not None:
@@ -54,7 +59,7 @@ def leaderboard_command(given: Mapping[str, Any]) -> None:
     if given["out"] is not None:
         from tracker_strategies.research.leaderboard_page import write_leaderboard  # draws charts
 
-        page = write_leaderboard(result, Path(given["out"]), command)
+        page = write_leaderboard(result, Path(given["out"]), command, runs)
     if given["as_json"]:
         print(json.dumps({"command": command, **result}, indent=2))
         return
@@ -64,7 +69,7 @@ def leaderboard_command(given: Mapping[str, Any]) -> None:
     if found := factors(result):
         console.print(_table("What each part is worth", FACTOR_HEAD, found))
     if page is not None:
-        console.print(f"page  [bold]{page}[/]  (open it in a browser)")
+        console.print(f"page  [bold]{page}[/]  (open it in a browser; the runs bar by bar: {page.parent / 'comparison.html'})")
 
 
 def command_line(given: Mapping[str, Any]) -> str:

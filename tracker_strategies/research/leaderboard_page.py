@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -13,32 +14,59 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tracker_strategies.analysis.charts import INDEX, PORTFOLIO, SOFT, Chart, chart_style, finish, panels, percent_axis
+from tracker_strategies.analysis.comparison import Field, comparison_page
+from tracker_strategies.analysis.pages import write_page
 from tracker_strategies.analysis.runfolder import check_place, write_json
 from tracker_strategies.research.apas_page import html_table
 from tracker_strategies.research.leaderboard import Row
 from tracker_strategies.research.leaderboard_tables import EXPLAINED, FACTOR_HEAD, HEAD, SURVIVORS, cells, factors, tables
 from tracker_strategies.research.sweeps.report_charts import pareto
 
+#: Market, group, strategy.
+RunKey = tuple[str, str, str]
+COMPARISON = "comparison.html"
 #: Points that are named in a chart wherever they lie; others only on the frontier.
 NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
 RIVALS = ("slait", "skfolio", "equal-weight", "buy-and-hold")
 
 
-def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str) -> Path:
-    """Write ``leaderboard.html`` and ``leaderboard.json``; return the path of the page."""
+def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, runs: Mapping[RunKey, Field]) -> Path:
+    """Write ``leaderboard.html``, ``comparison.html`` with all runs bar by bar, and ``leaderboard.json``.
+
+    Returns the path of the first page; ``runs`` has a field of one curve for each (market, group, strategy).
+    """
     check_place(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    if fields := fields_of(result, runs):
+        write_page(folder / COMPARISON, comparison_page(fields, "Trackers on the same bars", _lead(result)))
     write_json(folder / "leaderboard.json", {"command": command, **result})
     page = folder / "leaderboard.html"
     page.write_text(leaderboard_page(result, command), encoding="utf-8")
     return page
 
 
+def fields_of(result: Mapping[str, Any], runs: Mapping[RunKey, Field]) -> list[Field]:
+    """The runs of each market and group together, best first."""
+    found = []
+    for market, group, rows in tables(result):
+        own = [runs[key] for row in rows if (key := (market, group, row["strategy"])) in runs]
+        if own:
+            name = market if group == "strategies" else f"{market}: {group}"
+            found.append(replace(own[0], name=name, curves=[field.curves[0] for field in own]))
+    return found
+
+
+def _lead(result: Mapping[str, Any]) -> str:
+    s = result["settings"]
+    return f"Fills: {s['fill']}; costs paid: {s['cost_bps']:g} bp; scored from {s['eval_from']} on."
+
+
 def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
     """The page as text."""
     template = resources.files(__package__) / "templates" / "leaderboard.html"
     css = (resources.files("tracker_strategies.analysis") / "templates" / "tearsheet.css").read_text(encoding="utf-8")
-    s, sections = result["settings"], []
+    sections = []
+    fine = any(not row["error"] for row in result["rows"])
     with chart_style():
         for market, group, rows in tables(result):
             title = market if group == "strategies" else f"{market}: {group}"
@@ -54,7 +82,8 @@ def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
         sections.append(f'<section><h2>What each part is worth</h2><section class="card table">{table}</section></section>')
     return Template(template.read_text(encoding="utf-8")).substitute(
         css=css,
-        lead=html.escape(f"Fills: {s['fill']}; costs paid: {s['cost_bps']:g} bp; scored from {s['eval_from']} on."),
+        lead=html.escape(_lead(result)),
+        link=f' <a href="{COMPARISON}">Compare the runs bar by bar</a>' if fine else "",
         command=html.escape(command),
         warning=html.escape(SURVIVORS.replace("`", "")),
         explained=html.escape(EXPLAINED),

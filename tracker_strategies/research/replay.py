@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from datafeeds.clock import PanelClock
 from tracker_strategies.analysis.analyzers import order_table
+from tracker_strategies.analysis.finished import describe_params
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.basket_broker import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import FillColumns, Fills
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.research.plain_account import Path, is_plain, plain_path
-from tracker_strategies.runner import check_run, default_params, describe_params
+from tracker_strategies.runner import check_run, default_params
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.gate import Bar, PanelGate, check_close_fills
 from tracker_strategies.strategies.tracker import Tracker

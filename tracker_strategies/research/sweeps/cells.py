@@ -14,6 +14,7 @@ from typing import Any
 import datafeeds
 import tracker_strategies
 from datafeeds import MarketPanel, open_source, synthetic_market
+from tracker_strategies.algorithms import kernels
 from tracker_strategies.analysis.runfolder import DISTRIBUTION
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
@@ -27,8 +28,13 @@ SYNTHETIC = "synthetic"
 _SHOWS = (
     "cli.py",
     "commands.py",
+    "run_pages.py",
     "papertrade/*",
     "analysis/charts.py",
+    "analysis/more_charts.py",
+    "analysis/comparison.py",
+    "analysis/figures.py",
+    "analysis/pages.py",
     "analysis/tearsheet.py",
     "analysis/quantstats_page.py",
     "research/apas_*.py",
@@ -162,12 +168,17 @@ class Cell:
         return hashlib.sha256(json.dumps(canonical(told)).encode()).hexdigest()[:32]
 
 
-@cache
 def code_version() -> str:
-    """Version of the distribution and a hash of the sources that decide a row.
+    """Version of the distribution, a hash of the sources that decide a row, and the kernels in use unless they are numpy's.
 
-    Pages, charts and the command line are left out: changing them does not make a sweep start anew.
+    Pages, charts and the command line are left out: changing them does not make a sweep start anew. Kernels agree to 1e-12, and
+    equal keys promise equal rows.
     """
+    return _version_of_sources() + ("" if kernels.in_use() == "numpy" else f".{kernels.in_use()}")
+
+
+@cache
+def _version_of_sources() -> str:
     digest = hashlib.sha256()
     for name, path in _sources():
         digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())

@@ -156,7 +156,8 @@ def report(
     draws: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """The best cells with intervals that know how much was tried, heat maps, frontiers; as report.html in the folder.
+    """The best cells with intervals that know how much was tried, heat maps, frontiers; as report.html in the folder, with
+    comparison.html beside it: the best bar by bar.
 
     Example: tracker sweep report runs/eps --objective excess_log_return
     """

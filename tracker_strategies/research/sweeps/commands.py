@@ -140,7 +140,7 @@ def report_command(folder: str, *, objective: str | None, axes: tuple[str | None
         console.print(_best_table({**setting, "objective": found["objective"]}, rows=5))
         for word in setting["warnings"]:
             console.print(f"[bold yellow]warning[/]  {escape(word)}")
-    console.print(f"page  [bold]{folder}/report.html[/]  (open it in a browser)")
+    console.print(f"page  [bold]{folder}/report.html[/]  (open it in a browser; the best bar by bar: {folder}/comparison.html)")
 
 
 def _best_table(told: Mapping[str, Any], rows: int = 20) -> Table:

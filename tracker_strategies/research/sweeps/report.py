@@ -23,7 +23,7 @@ TOP = 20
 def write_report(
     folder: str | Path, *, objective: str | None = None, axes: tuple[str, str] | None = None, draws: int = DRAWS
 ) -> dict[str, Any]:
-    """Judge a sweep, finished or not, and write ``report.html`` and ``report.json`` into its folder.
+    """Judge a sweep, finished or not, and write ``report.html``, ``comparison.html`` and ``report.json`` into its folder.
 
     Parameters
     ----------
@@ -41,7 +41,9 @@ def write_report(
     dict
         What ``report.json`` holds.
     """
+    from tracker_strategies.analysis.comparison import comparison_page
     from tracker_strategies.research.sweeps.report_page import page
+    from tracker_strategies.research.sweeps.report_runs import fields_of
 
     if objective is not None and objective not in OBJECTIVES:
         raise ParameterError(f"objective={objective!r} is unknown; choose one of {', '.join(OBJECTIVES)}")
@@ -50,7 +52,11 @@ def write_report(
     results = load(Path(folder).expanduser(), objective)
     found = findings(results, draws=draws)
     text = page(results, found, axes)
+    fields = fields_of(results, found)
     try:
+        if fields:
+            lead = "Baselines and best candidates of the sweep, on the scored bars."
+            write_text(results.folder / "comparison.html", comparison_page(fields, "Candidates on the same bars", lead))
         write_text(results.folder / "report.json", json.dumps(found, indent=2) + "\n")
         write_text(results.folder / "report.html", text)
     except OSError as problem:

@@ -50,7 +50,8 @@ def _lead(results: Results, found: Mapping[str, Any]) -> str:
         said += f" {found['failed']:,} cells failed."
     if found["rows_of_other_code"]:
         said += f" {found['rows_of_other_code']:,} rows of another version of the code are left out."
-    return html.escape(said)
+    link = ' <a href="comparison.html">Compare the best bar by bar</a>' if any(s.full for s in results.settings) else ""
+    return html.escape(said) + link
 
 
 def _section(told: Mapping[str, Any], objective: Objective, drawn: str) -> str:

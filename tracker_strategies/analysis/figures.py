@@ -1,0 +1,79 @@
+"""The figures of a run in words and units that people read, with the exact value beside them for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from tracker_strategies.analysis.metrics import annualised
+
+
+def percent(value: float, digits: int = 0) -> str:
+    """0.0123 as 1.23 %, with a true minus sign."""
+    return f"{100 * value:.{digits}f}\u202f%".replace("-", "\u2212")
+
+
+def number(value: float, digits: int = 3, sign: bool = False) -> str:
+    """At least three significant digits, thousands apart, a true minus sign; a dash for what is not a number."""
+    if not math.isfinite(value):
+        return "\u2013"
+    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    zeros = -int(np.floor(np.log10(abs(value)))) - 1 if 0 < abs(value) < 1 else 0
+    text = f"{value:{'+' if sign else ''},.{min(max(digits - whole + zeros, 0), 8)}f}"
+    return text.replace("-", "\u2212")
+
+
+def bp(fraction: float) -> str:
+    """0.0012 as 12.0 bp."""
+    return f"{number(1e4 * fraction)}\u202fbp"
+
+
+def signed_percent(fraction: float) -> str:
+    """0.012 as +1.20 %."""
+    return f"{number(100 * fraction, sign=True)}\u202f%"
+
+
+#: Heading and wording of each figure of ``metrics.json``, in the order of the pages.
+FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "te_rms": ("TE, RMS", bp),
+    "te_centred": ("TE, centred", bp),
+    "tracking_difference": ("Tracking difference", signed_percent),
+    "excess_log_return": ("Excess log return", lambda v: number(v, sign=True)),
+    "final_value": ("Final value", lambda v: f"{v:,.0f}"),
+    "turnover": ("Turnover", lambda v: f"{number(100 * v)}\u202f%"),
+    "cost_bps": ("Cost", lambda v: f"{number(v)}\u202fbp"),
+    "n_holdings": ("Holdings", lambda v: f"{v:,.1f}"),
+    "mdte": ("MDTE", bp),
+    "n_bars": ("Bars", lambda v: f"{v:,.0f}"),
+}
+#: Figures of the tear sheet that are not in ``metrics.json``.
+EXTRA: dict[str, tuple[str, Callable[[float], str]]] = {
+    "active_drawdown": ("Active drawdown", signed_percent),
+    "up_capture": ("Up and down capture", lambda v: f"{number(100 * v)}\u202f%"),
+    "down_capture": ("Down capture", lambda v: f"{number(100 * v)}\u202f%"),
+}
+
+
+def data(key: str, value: float) -> str:
+    """The figure for people, with the exact value for programs in the attribute."""
+    return f'<data data-metric="{key}" value="{value!r}">{(FIGURES | EXTRA)[key][1](value)}</data>'
+
+
+def cell(key: str, value: float, periods_per_year: float | None) -> str:
+    """A figure in a table, tracking errors also annualised where it is known how many bars a year has."""
+    yearly = ""
+    if key.startswith("te_") and periods_per_year is not None:
+        yearly = f"<small>{percent(annualised(value, periods_per_year), 2)} a year</small>"
+    return f"<td>{data(key, value)}{yearly}</td>"
+
+
+def keys_of(metrics: Sequence[Mapping[str, float]]) -> list[str]:
+    """The figures that all runs have, in the order of the pages."""
+    return [key for key in FIGURES if all(key in m for m in metrics)]
+
+
+def year_words(periods_per_year: float | None) -> str:
+    """How many bars a year has, as the end of a sentence; nothing where it is not known."""
+    return "" if periods_per_year is None else f"; a year has {periods_per_year:g} bars"

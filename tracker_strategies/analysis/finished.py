@@ -1,0 +1,128 @@
+"""A finished run as a :class:`RunRecord`, wherever it lies: in a strategy that cerebro has run, or in a run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import backtrader as bt
+import numpy as np
+import pandas as pd
+
+from datafeeds.checks import bars_per_year
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.runfolder import LEVEL
+from tracker_strategies.errors import DataError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.strategies import TrackerStrategy
+
+#: What pages are made of: a record, the folder of a run, or a strategy that ``cerebro.run`` has returned.
+Run: TypeAlias = RunRecord | str | os.PathLike[str] | bt.Strategy
+
+
+def as_record(run: Run) -> RunRecord:
+    """The scored part of a run."""
+    if isinstance(run, RunRecord):
+        return run
+    return read_run(run) if isinstance(run, (str, os.PathLike)) else record_of(run)
+
+
+def describe_params(params: Mapping[str, Any], costs: CostModel | None) -> dict[str, Any]:
+    """Parameters and costs of a run, for its record."""
+    return {**params, **({} if costs is None else {"costs": asdict(costs)})}
+
+
+def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_per_year: float | None = None) -> RunRecord:
+    """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``.
+
+    Bars a year are told from the dates when they are not given. A DiagnosticsAnalyzer ``diagnostics`` is used if there is one.
+    """
+    found = getattr(strategy, "analyzers", None)
+    for name, kind in (("tracking", "TrackingAnalyzer"), ("holdings", "HoldingsAnalyzer")):
+        if not hasattr(found, name):
+            raise DataError(
+                f"{type(strategy).__name__} has no analyzer {name!r}; before cerebro.run(), call "
+                f"cerebro.addanalyzer({kind}, _name={name!r})"
+            )
+    tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
+    return RunRecord(
+        strategy=getattr(strategy, "alias_name", "") or type(strategy).__name__,
+        dates=tracking.dates,
+        value=tracking.value,
+        index=tracking.index,
+        targets=tracking.names,
+        symbols=holdings.symbols,
+        weights=holdings.weights,
+        turnover=holdings.turnover,
+        cost=holdings.cost,
+        orders=holdings.orders,
+        params=describe_params(strategy.p._getkwargs(), costs),
+        periods_per_year=bars_per_year(tracking.dates) if periods_per_year is None else periods_per_year,
+        decisions=holdings.decisions,
+        seen=tracking.seen,
+        omega=tracking.omega,
+        events=strategy.tracker.universe.named_events(strategy.symbols) if isinstance(strategy, TrackerStrategy) else (),
+        diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
+        sectors=dict(getattr(strategy.p, "sectors", None) or {}),
+    )
+
+
+def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecord:
+    """Read back what :func:`~tracker_strategies.analysis.runfolder.write_run` wrote.
+
+    Parameters
+    ----------
+    folder : path-like
+    whole : bool, default False
+        All bars, also those before the run's own ``eval_from``.
+
+    Raises
+    ------
+    DataError
+        The folder holds no run, or one that cannot be read.
+    """
+    place = Path(folder).expanduser()
+    if not is_run(place):
+        raise DataError(f"{place} is no run folder: it has no run.json; write one with 'tracker run STRATEGY --out {place}'")
+    try:
+        told = json.loads((place / "run.json").read_text(encoding="utf-8"))
+        weights, returns = (pd.read_parquet(place / f"{name}.parquet") for name in ("weights", "returns"))
+        targets = tuple(told["data"]["targets"])
+        levels = returns[[LEVEL + name for name in targets]].to_numpy(dtype=np.float64)
+        seen = np.isfinite(levels)
+        record = RunRecord(
+            strategy=told["strategy"],
+            dates=returns.index.to_numpy().astype("datetime64[ns]"),
+            value=returns["value"].to_numpy(),
+            index=pd.DataFrame(levels).ffill().bfill().to_numpy(),
+            targets=targets,
+            symbols=tuple(weights.columns),
+            weights=weights.to_numpy(),
+            turnover=returns["turnover"].to_numpy(),
+            cost=returns["cost"].to_numpy(),
+            orders=pd.read_parquet(place / "orders.parquet"),
+            params=told["params"],
+            periods_per_year=bars_per_year(returns.index.to_numpy()),
+            decisions=_optional(place / "decisions.parquet", lambda frame: frame.to_numpy()),
+            diagnostics=_optional(place / "diagnostics.parquet", lambda frame: frame),
+            seen=None if seen.all() else seen,
+            omega=None if told["omega"] is None else np.array(told["omega"]),
+            events=tuple(told["events"]),
+            sectors=told["sectors"],
+        )
+    except (OSError, ValueError, KeyError) as problem:
+        raise DataError(f"{place} cannot be read ({type(problem).__name__}: {problem}); run it again with --out") from None
+    return record if whole else record.since(told["eval_from"])
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether a run was written there."""
+    return (Path(folder).expanduser() / "run.json").is_file()
+
+
+def _optional(path: Path, read: Any) -> Any:
+    return read(pd.read_parquet(path)) if path.exists() else None

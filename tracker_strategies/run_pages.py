@@ -1,0 +1,96 @@
+"""What finished runs are shown as: a table in the terminal, a comparison page, a tear sheet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tracker_strategies.analysis.finished import is_run, read_run
+from tracker_strategies.analysis.pages import check_page
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.strategies import STRATEGIES
+
+
+def is_run_name(name: str) -> bool:
+    """Whether a word of the command line is the folder of a run. The name of a strategy is one, whatever lies beside."""
+    return not any(name in (cls.alias_name, cls.__name__) for cls in STRATEGIES) and is_run(name)
+
+
+def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, as_json: bool) -> None:
+    """Metrics as JSON or as a table, and the comparison page if one is wanted."""
+    if as_json:
+        metrics = {r.strategy: r.metrics_by_target() for r in records}
+        print(json.dumps(metrics[records[0].strategy] if len(records) == 1 else metrics, indent=2))
+    else:
+        Console().print(metrics_table(records, setting))
+    if page is not None:
+        from tracker_strategies.analysis.comparison import comparison
+
+        place = comparison({r.strategy: r for r in records}, page, lead=setting)
+        Console(stderr=True).print(f"page  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+
+
+def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) -> None:
+    """``tracker compare RUN RUN ...``: runs that were written before, under the names of their folders."""
+    other = [name for name in names if not is_run_name(name)]
+    if other:
+        raise ParameterError(f"{other[0]!r} is no run folder, {names[0]!r} may be one: compare strategies, or folders, not both")
+    if page is not None:
+        check_page(Path(page))
+    labels = [Path(name).expanduser().resolve().name for name in names]
+    labels = [label if labels.count(label) == 1 else name for label, name in zip(labels, names, strict=True)]
+    records = [replace(read_run(name), strategy=label) for name, label in zip(names, labels, strict=True)]
+    first, last = (str(records[0].dates[i].astype("datetime64[D]")) for i in (0, -1))
+    show_runs(
+        records,
+        f"{' + '.join(records[0].targets)}, {first} to {last}, {len(records[0].dates) - 1} bars.",
+        page=page,
+        as_json=as_json,
+    )
+
+
+def tearsheet_command(run: str, out: str | None) -> None:
+    """``tracker tearsheet``."""
+    from tracker_strategies.analysis.tearsheet import tearsheet
+
+    place = tearsheet(run, Path(run).expanduser() / "tearsheet.html" if out is None else Path(out).expanduser())
+    Console().print(f"tear sheet  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+
+
+def metrics_table(records: Sequence[RunRecord], setting: str) -> Table:
+    """The headline figures, one row per strategy; fits a terminal of 80 columns."""
+    caption = escape(f"{setting} TE: tracking error, RMS (ctr: centred). TE, turnover and cost are per bar.")
+    table = Table(caption=caption, caption_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("strategy", style="bold", no_wrap=True)
+    for name in (
+        "TE\nbp",
+        "TE ctr\nbp",
+        "tracking\ndiff. %",
+        "excess\nlog",
+        "turnover\n%",
+        "cost\nbp",
+        "names",
+        "final\nvalue",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    for record in records:
+        m = record.metrics()
+        table.add_row(
+            escape(record.strategy),
+            f"{1e4 * m['te_rms']:.2f}",
+            f"{1e4 * m['te_centred']:.2f}",
+            f"{100 * m['tracking_difference']:+.1f}",
+            f"{m['excess_log_return']:+.3f}",
+            f"{100 * m['turnover']:.2f}",
+            f"{m['cost_bps']:.3f}",
+            f"{m['n_holdings']:.1f}",
+            f"{m['final_value']:,.0f}",
+        )
+    return table
