@@ -22,7 +22,7 @@ from tracker_strategies.papertrade.status import status_of
 from tracker_strategies.papertrade.watch import practise
 
 folder = Path(tempfile.mkdtemp()) / "demo"
-month = {"replay": "2020-01-02", "costs": CostModel(bps=5)}
+month = {"replay": "2012-01-03", "costs": CostModel(bps=5)}
 account = PaperAccount.create(folder, "apas", "sample", {"rebalance": "weekly"}, limits=Limits(max_weight=0.5), **month)
 
 # %% [markdown]
@@ -45,8 +45,8 @@ for holding in status.holdings[:5]:
     print(f"  {holding.symbol:>5} {holding.shares:10.2f} shares, {100 * holding.weight:5.2f} % of the account")
 
 # %% [markdown]
-# Against its own backtest on the same bars. Nothing went wrong on the way, so the two agree; what the market took from the
-# decision to the fill is the shortfall.
+# Against its own backtest on the same bars. Nothing went wrong on the way, so the two agree. The shortfall is what the market
+# took from the decision to the fill; missed is what buys shrank by when the market opened higher and cash ran short.
 
 # %%
 report = report_of(account)

@@ -9,23 +9,21 @@
 # # An index tracker in cerebro
 #
 # Twenty large US stocks follow the S&P 500 with the adaptive passive-aggressive algorithm, at 5 bp costs and fills at the next
-# open. Open this
-# file as a notebook (jupytext, VS Code, PyCharm) or run it as a script.
+# open. Open this file as a notebook (jupytext, VS Code, PyCharm) or run it as a script.
 
 # %%
 import backtrader as bt
+import matplotlib.pyplot as plt
 
 from datafeeds import SingleIndexData
-from tracker_strategies import APASTracker, CostModel, EqualWeight, HoldingsAnalyzer, TrackingAnalyzer, charge
+from tracker_strategies import APASTracker, CostModel, EqualWeight, HoldingsAnalyzer, TrackingAnalyzer, charge, record_of
 
 data = SingleIndexData.from_source("sample")
 data.panel
 
-
 # %% [markdown]
-# One cerebro per strategy, everything else equal. The baseline stands beside the tracker, because these stocks beat the index by
-# having been
-# chosen with hindsight.
+# One cerebro per strategy, everything else equal. The baseline stands beside the tracker, because these stocks beat the index
+# by having been chosen with hindsight.
 
 
 # %%
@@ -41,12 +39,24 @@ def run(strategy: type[bt.Strategy], **params: object) -> bt.Strategy:
 
 
 # %%
-for name, strategy in {
-    "APAS": run(APASTracker, rebalance="weekly"),
-    "equal weight": run(EqualWeight, rebalance="weekly"),
-}.items():
+runs = {"APAS": run(APASTracker, rebalance="weekly"), "equal weight": run(EqualWeight, rebalance="weekly")}
+for name, strategy in runs.items():
     tracking, holdings = strategy.analyzers.tracking.get_analysis(), strategy.analyzers.holdings.get_analysis()
     print(
         f"{name:>12}: {1e4 * tracking['te_rms']:.1f} bp a bar off the index, {100 * holdings['turnover']:.2f} % traded a bar, "
         f"excess log return {tracking['excess_log_return']:+.2f}"
     )
+
+# %% [markdown]
+# A record has the whole run as arrays: `value`, `index`, `weights`, `turnover`, `cost`, and what is made from them. The
+# distance to the index over the last quarter of a year:
+
+# %%
+fig, ax = plt.subplots(figsize=(7, 2.6), dpi=80)
+for name, strategy in runs.items():
+    record = record_of(strategy)
+    miss = (record.active**2).cumsum()
+    ax.plot(record.dates[64:], 1e4 * ((miss[63:] - miss[:-63]) / 63) ** 0.5, lw=1, label=name)
+ax.set(ylabel="RMS tracking error\nover 63 bars, bp a bar", ylim=(0, None))
+ax.legend(frameon=False)
+plt.show()

@@ -47,15 +47,6 @@ def test_every_make_target_and_command_it_names_exists():
         assert re.search(rf"^{target}:", makefile, re.M), target
 
 
-def test_the_quickstart_notebook_runs():
-    script = ROOT / "notebooks" / "quickstart.py"
-    result = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, cwd=ROOT, timeout=300, env={"PYTHONPATH": str(ROOT)}
-    )
-    assert result.returncode == 0, result.stderr
-    assert len(re.findall(r"bp a bar off the index", result.stdout)) == 2
-
-
 def test_what_it_says_of_the_best_constant_weights():
     """Non-negative least squares with a heavy row that makes the weights sum to one."""
     import numpy as np

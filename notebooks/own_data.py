@@ -1,0 +1,103 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # Bring your own data
+#
+# A wide file is enough: the first column is the date, every other column one series of prices, one of them the index. Here the
+# bundled sample plays the part of your file, with the usual troubles added.
+
+# %%
+import tempfile
+from pathlib import Path
+
+import backtrader as bt
+import numpy as np
+
+from datafeeds import DataError, MarketPanel, SingleIndexData, clean, load_sample, open_source
+from tracker_strategies import PATracker, TrackingAnalyzer, backtest
+from tracker_strategies.data_check import tracking_floor
+
+folder = Path(tempfile.mkdtemp())
+frame = load_sample().to_frame().loc["2019":"2021"]
+frame.to_csv(folder / "prices.csv")
+frame.iloc[:3, :5].round(2)
+
+# %%
+panel = open_source(folder / "prices.csv")
+print(panel)
+print(f"{1e4 * backtest(panel, 'pa').metrics()['te_rms']:.1f} bp a bar off the index")
+
+# %% [markdown]
+# ## Listings, delistings, halts
+#
+# A name without a price before some date lists then; one without a price after some date is gone. A hole in the middle may be a
+# halt or a fault in the file, so it is an error until you say which: `gaps="freeze"` makes it a halt, in which the name keeps
+# its weight and is not traded.
+
+# %%
+holed = frame.copy()
+holed.loc[:"2019-06-28", "AAPL"] = np.nan  # lists in July 2019
+holed.loc["2021-03-01":, "GE"] = np.nan  # delisted
+holed.loc["2020-05-04":"2020-05-08", "JNJ"] = np.nan  # a week without prices
+try:
+    MarketPanel.from_frame(holed)
+except DataError as error:
+    print(error)
+
+# %%
+panel = MarketPanel.from_frame(holed, gaps="freeze")
+record = backtest(panel, "pa", {"rebalance": "weekly"})
+for event in record.events:
+    print(str(event["date"])[:10], event["symbol"], event["event"])
+
+# %% [markdown]
+# ## Prices that cannot be true
+#
+# `clean` looks for bad prints, jumps and stale prices, and flags, drops or winsorises them. It never touches the index.
+
+# %%
+spiked = frame.copy()
+spiked.loc["2020-07-15", "PFE"] *= 10.0
+panel, report = clean(MarketPanel.from_frame(spiked), policy="drop")
+print(report)
+
+# %% [markdown]
+# ## How close can these names come?
+#
+# `tracker data check prices.csv` reports coverage, gaps, outliers, listings and survivorship, and the floor: what the best
+# constant weights, chosen in hindsight, would have missed by. A learner of holdings may come closer; nobody comes closer by
+# much.
+
+# %%
+for key, value in tracking_floor(MarketPanel.from_frame(frame)).items():
+    print(f"{key}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}")
+
+# %% [markdown]
+# ## Feeds of any origin
+#
+# Any backtrader feeds work. Name each by its symbol, call the index `INDEX` (or pass `target=`), and let late listings be late:
+# the strategy knows which feeds have begun.
+
+# %%
+cerebro = bt.Cerebro(stdstats=False)
+for symbol in ("INDEX", "AAPL", "JPM", "JNJ", "XOM", "PG", "WMT"):
+    closes = holed[symbol].dropna().to_frame("close")
+    # Closes only: they stand for the open too. Without a column backtrader's open is NaN, and no order fills at NaN.
+    bar = dict.fromkeys(("open", "high", "low", "close"), "close")
+    feed = bt.feeds.PandasData(dataname=closes, **bar, volume=None, openinterest=None)
+    cerebro.adddata(feed, name=symbol)
+cerebro.addstrategy(PATracker, rebalance="weekly")
+cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+print(f"{1e4 * cerebro.run()[0].analyzers.tracking.get_analysis()['te_rms']:.1f} bp a bar off the index with six names")
+
+# %% [markdown]
+# A panel's feeds are faster, because all of them share one clock, and never show a price before it exists.
+
+# %%
+cerebro = bt.Cerebro(stdstats=False)
+print(SingleIndexData(panel).add_to(cerebro)[0]._name, "and", panel.n_assets, "assets")
