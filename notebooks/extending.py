@@ -26,39 +26,38 @@ panel = load_sample().rows(0, 750)
 
 
 # %%
-class ExponentiatedGradient(OnlineAlgorithm):
-    """w_i <- w_i exp(-eta g_i) / Z with g the gradient of the squared error (Kivinen, Warmuth 1997)."""
+class NormalisedLMS(OnlineAlgorithm):
+    """w <- P_W(w - eta e x / (delta + |x|^2)), e the error of the round: least mean squares (Widrow, Hoff 1960), normalised."""
 
     _state = ("_error",)
 
-    def __init__(self, n_assets: int, *, eta: float = 100.0) -> None:
+    def __init__(self, n_assets: int, *, eta: float = 0.3, delta: float = 1e-6) -> None:
         super().__init__(n_assets, feasible=Simplex())
-        self.eta = eta
+        self.eta, self.delta = eta, delta
         self._error = 0.0
 
     def _learn(self, w: Any, x: Any, y: float, xx: float, W: Any, free: Any) -> Any:
         self._error = float(w @ x) - y
-        grown = w * np.exp(-self.eta * self._error * (x - x.mean()))
-        return W.project(grown * (w.sum() / grown.sum()))
+        return W.project(w - (self.eta * self._error / (self.delta + xx)) * x)
 
     def diagnostics(self) -> dict[str, float]:
         return {"error": self._error}
 
 
-class ExponentiatedGradientTracker(TrackerStrategy):
-    """The algorithm as a strategy: in cerebro, in backtests, in a paper account, in holdings, with limits on turnover, ..."""
+class NormalisedLMSTracker(TrackerStrategy):
+    """The algorithm as a strategy: in cerebro, in backtests, in a paper account, in holdings, minding costs."""
 
-    alias_name = "exponentiated-gradient"
-    params = (("eta", 100.0),)
+    alias_name = "nlms"
+    params = (("eta", 0.3),)
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        return ExponentiatedGradient(len(symbols), eta=p.eta)
+        return NormalisedLMS(len(symbols), eta=p.eta)
 
 
 # %%
 for params in ({}, {"coordinates": "holdings"}, {"coordinates": "holdings", "cost_aware": 5}):
-    m = backtest(panel, ExponentiatedGradientTracker, params, costs=CostModel(bps=5)).metrics()
+    m = backtest(panel, NormalisedLMSTracker, params, costs=CostModel(bps=5)).metrics()
     print(f"{1e4 * m['te_rms']:.1f} bp a bar off the index, {100 * m['turnover']:.2f} % traded a bar, {params or 'weights'}")
 
 # %% [markdown]
@@ -66,12 +65,12 @@ for params in ({}, {"coordinates": "holdings"}, {"coordinates": "holdings", "cos
 # on other futures and compares decisions, orders and values bit by bit. It says nothing when all is well.
 
 # %%
-learner = ExponentiatedGradient(panel.n_assets)
+learner = NormalisedLMS(panel.n_assets)
 y = panel.target_close[1:, 0] / panel.target_close[:-1, 0] - 1.0
 learner.run(panel.returns[:100], y[:100])
-twin = ExponentiatedGradient.from_state(learner.state_dict())
+twin = NormalisedLMS.from_state(learner.state_dict())
 print(np.array_equal(learner.update(panel.returns[100], y[100]), twin.update(panel.returns[100], y[100])))
-check_no_lookahead(ExponentiatedGradientTracker, panel.rows(0, 120))
+check_no_lookahead(NormalisedLMSTracker, panel.rows(0, 120))
 
 # %% [markdown]
 # ## A view of your own

@@ -110,6 +110,19 @@ def test_every_name_of_the_reference_exists(page):
         assert resolve(name).__doc__, name
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in dot")
+def test_the_algorithm_of_the_page_on_extending_passes_the_check_suite(tmp_path, monkeypatch):
+    from tests.algorithms.test_check_suite import GENERAL, PORTFOLIO
+
+    (code,) = re.findall(
+        r"```python\n([^`]*class NormalisedLMS.*?)```", (DOCS / "extending.md").read_text(encoding="utf-8"), re.S
+    )
+    (tmp_path / "own_algorithm.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    for check in GENERAL + PORTFOLIO:
+        check(importlib.import_module("own_algorithm").NormalisedLMS)
+
+
 def test_every_strategy_is_named_where_one_chooses():
     from tracker_strategies.strategies import STRATEGIES
 

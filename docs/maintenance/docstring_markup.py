@@ -9,6 +9,8 @@ from griffe import Extension
 
 _BLOCK = re.compile(r"^( *)\.\. math::[ ]?(.*)\n((?:(?:\1[ ]+\S.*)?\n)*)", re.M)
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`~?([^`]+)`")
+#: "ndarray, shape (N,)" would be read as an expression of Python: a tuple with a call of shape.
+_SHAPE = re.compile(r"^( *(?:[\w*, ]+ : )?[\w ]+), shape \(", re.M)
 _LIST = re.compile(r"^( *)(\S.*:)\n(\1 {0,2}- )", re.M)
 
 
@@ -21,6 +23,7 @@ def markdown(text: str) -> str:
 
     text = _BLOCK.sub(formula, text + "\n")
     text = re.sub(r":math:`([^`]+)`", lambda found: f"${' '.join(found[1].split())}$", text)
+    text = _SHAPE.sub(r"\1 of shape (", text)
     text = _ROLE.sub(lambda found: f"`{found[1].rpartition('.')[2]}`", text)
     return _LIST.sub(r"\1\2\n\n\3", text).rstrip()
 

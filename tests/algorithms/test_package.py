@@ -1,17 +1,10 @@
-"""The package as a whole: light to import, exports what it says, and its examples are true."""
+"""The package as a whole: light to import, and exports what it says. (Its examples: tests/test_doctests.py.)"""
 
-import doctest
-import importlib
-import pkgutil
 import subprocess
 import sys
 
-import pytest
-
 from tests.vector_ops.registry import PROJECT_ROOT
 from tracker_strategies import algorithms
-
-MODULES = [f"{algorithms.__name__}.{module.name}" for module in pkgutil.iter_modules(algorithms.__path__)]
 
 
 def test_importing_the_mathematics_imports_neither_pandas_nor_backtrader() -> None:
@@ -27,8 +20,3 @@ def test_exports_exist() -> None:
     assert sorted(algorithms.__all__) == sorted(set(algorithms.__all__))
     for name in algorithms.__all__:
         assert hasattr(algorithms, name)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
