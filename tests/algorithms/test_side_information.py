@@ -37,6 +37,7 @@ from tracker_strategies.algorithms import (
 )
 from tracker_strategies.algorithms.log_prox import log_return_root, log_return_simplex
 from tracker_strategies.algorithms.sca import sca
+from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
 from tracker_strategies.errors import InputError, ParameterError
 
 seeds = st.integers(0, 2**32 - 1)
@@ -151,6 +152,25 @@ def test_sorted_breakpoints_and_newton_agree(name: str, kind: str, monkeypatch: 
 def test_steps_of_algorithm_2_outside_their_domain(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         sca(lambda w: w, np.ones(2), 0.1, Simplex().project, np.full(2, 0.5), **wrong)
+
+
+@common
+@given(seeds, st.floats(0.1, 300.0))
+def test_steep_side_information_is_solved_too(seed: int, steep: float) -> None:
+    """Where lam times the curvature is beyond 1, the printed steps swing for ever between two wrong answers."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((6, 6))
+    A = A @ A.T
+    A *= steep / np.linalg.eigvalsh(A)[-1]
+    v = rng.standard_normal(6)
+    exact, _ = solve_simplex_qp(A + np.eye(6), v)
+    got = UserDefined(lambda w, at: A @ w).prox(v, 1.0, Simplex(), Round(np.zeros(6), np.full(6, 1 / 6)))
+    np.testing.assert_allclose(got, exact, rtol=0, atol=1e-7)
+
+
+def test_side_information_that_never_settles_is_refused() -> None:
+    with pytest.raises(InputError, match="does not settle"):
+        sca(lambda w: -9.0 * w, np.array([0.1, -0.1]), 1.0, lambda z: z, np.array([0.5, 0.5]), max_iter=5)
 
 
 @pytest.mark.parametrize("x", [[1e6, 0.0, 0.0], [-1.0, 0.5, 0.0], [-1.0, -1.0, -0.999], [1e40, 1e40, -1.0], [0.0, 0.0, 0.0]])

@@ -10,7 +10,7 @@ import pytest
 from datafeeds import IndexData, MarketPanel
 from tests.markets import ordinary_feeds, random_panel
 from tracker_strategies import BuyAndHold, EqualWeight, HoldingsAnalyzer, PATracker, TrackingAnalyzer, backtest, record_of
-from tracker_strategies.errors import UniverseError
+from tracker_strategies.errors import DataError, UniverseError
 from tracker_strategies.execution.rebalancer import CostModel, Rebalancer
 
 
@@ -118,6 +118,22 @@ def test_a_bar_without_the_index_teaches_nothing(way):
         record = record_of(run(cerebro, PATracker, fill="close")[0])
     np.testing.assert_array_equal(record.decisions[60:80], np.tile(record.decisions[59], (20, 1)))
     assert np.abs(record.decisions[80] - record.decisions[59]).max() > 0.0
+
+
+def test_a_feed_without_opens_is_refused_where_orders_fill_at_them():
+    """backtrader would keep the orders waiting for ever, and the account in cash."""
+
+    def run_on_closes(**params):
+        cerebro = bt.Cerebro(stdstats=False)
+        for name, closes in frame().items():
+            feed = bt.feeds.PandasData(dataname=closes.to_frame("close"), open=None, high=None, low=None, volume=None)
+            cerebro.adddata(feed, name=name)
+        return run(cerebro, PATracker, **params)
+
+    with pytest.raises(DataError, match=r"has no open on .* fill='close'"):
+        run_on_closes()
+    (strategy,) = run_on_closes(fill="close")
+    assert strategy.analyzers.holdings.weights[-1].sum() == pytest.approx(1.0, abs=1e-6)
 
 
 def test_two_trackers_share_an_account_without_a_refusal():

@@ -8,7 +8,10 @@ from itertools import islice
 import numpy as np
 
 from tracker_strategies.algorithms.validation import Array, count, number
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import InputError, ParameterError
+
+SLOW = 20
+"""Times as many steps once they have to be short."""
 
 
 def sca(
@@ -49,12 +52,18 @@ def sca(
     tol : float, default 1e-10
         Stop when no entry of :math:`\tilde w - w^k` is larger.
     max_iter : int, default 500
-        Stop at the latest after so many steps.
+        Steps of this kind, enough while :math:`\lambda` times the curvature of h is below about 1. Beyond that they swing:
+        then steps that are short enough for it follow, up to 20 times as many.
 
     Returns
     -------
     ndarray, shape (n,)
         The last :math:`\tilde w`, a point of W. One projection and one gradient an iteration.
+
+    Raises
+    ------
+    InputError
+        When that does not settle either: h is not convex, its gradient is wrong, or it is far too steep for this lam.
 
     Notes
     -----
@@ -67,12 +76,37 @@ def sca(
     Proposition 1.
     """
     max_iter, tol = count("max_iter", max_iter), number("tol", tol, least=0.0)
-    w_tilde = start
-    steps = sca_iterates(gradient, v, lam, project, start, gamma=gamma, rho=rho)
-    for w, w_tilde, _ in islice(steps, max_iter):
+    for w, w_tilde, _ in islice(sca_iterates(gradient, v, lam, project, start, gamma=gamma, rho=rho), max_iter):
         if float(np.abs(w_tilde - w).max()) <= tol:
-            break
-    return w_tilde
+            return w_tilde
+    return _damped(gradient, v, lam, project, w, tol, SLOW * max_iter)
+
+
+def _damped(
+    gradient: Callable[[Array], Array],
+    v: Array,
+    lam: float,
+    project: Callable[[Array], Array],
+    w: Array,
+    tol: float,
+    max_iter: int,
+) -> Array:
+    """Go on with steps 1/(1 + lam L), which descend for certain, where L is the steepest change of the gradient met so far."""
+    g, steepest = gradient(w), 0.0
+    for _ in range(max_iter):
+        w_tilde = project(v - lam * g)
+        way = w_tilde - w
+        distance = float(np.abs(way).max())
+        if distance <= tol:
+            return w_tilde
+        step = way / (1.0 + lam * steepest)
+        w, before = w + step, g
+        g = gradient(w)
+        steepest = max(steepest, float(np.linalg.norm(g - before)) / max(float(np.linalg.norm(step)), 1e-300))
+    raise InputError(
+        f"the step with lam={lam:g} does not settle: after {max_iter} iterations the weights still move by {distance:g}; check "
+        "that the side information is convex and its gradient right, or make it flatter (smaller weight or lam)"
+    )
 
 
 def sca_iterates(

@@ -29,7 +29,7 @@ EXPLAINED = (
     "value of the account minus that of the index, per unit invested, over the scored bars. Turnover: bought plus sold, of the "
     "account, a bar. Net excess: log return over the index a year. It comes from one run for all costs: the turnover times the "
     "cost is taken off. Names: held on average. Time: wall clock of the whole run on one thread, "
-    "with whatever else the machine did meanwhile; `python -m benchmarks ensemble` compares side by side."
+    "with whatever else the machine did meanwhile; python -m benchmarks ensemble compares side by side."
 )
 
 

@@ -20,7 +20,7 @@ from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.listeners import hears_cash
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
-from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for
+from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for, require_opens
 from tracker_strategies.strategies.goal import BARS_A_YEAR, Goal
 from tracker_strategies.strategies.roles import find_assets, find_targets
 from tracker_strategies.strategies.te_budget import BudgetTuner
@@ -241,6 +241,8 @@ class TrackerStrategy(bt.Strategy):
         """Open of a bar."""
         bar = self.gate.read()
         if self._is_new(bar):
+            if not self._rows:
+                require_opens(bar, self.symbols)
             self.tracker.open(bar, self.desk)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from datafeeds.feeds import PanelAssets
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import DataError, ParameterError
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -173,6 +173,17 @@ def check_close_fills(assets: MarketPanel | Sequence[Any]) -> None:
         raise ParameterError(
             f"fill='close' cannot be had for {old[0]} ({len(old)} such names): its market closes before a bar's decisions are "
             "made, and the order would fill at a price of the past; use fill='next_open'"
+        )
+
+
+def require_opens(bar: Bar, symbols: Sequence[str]) -> None:
+    """Refuse a bar without an open, where orders are to fill at it: backtrader would let them wait for ever, without a word."""
+    lacking = np.isnan(bar.open) & ~np.isnan(bar.close)
+    if lacking.any():
+        name, day = symbols[int(lacking.argmax())], bar.date.astype("datetime64[D]")
+        raise DataError(
+            f"{name} has no open on {day}, at which its orders should fill ({int(lacking.sum())} such feeds); give the feed a "
+            "column of opens (its closes will do), or use fill='close'"
         )
 
 
