@@ -1,5 +1,6 @@
 """Online learners of tracking portfolios and their building blocks. Needs numpy only: no backtrader, no pandas."""
 
+from tracker_strategies.algorithms import kernels
 from tracker_strategies.algorithms.adagrad import AdaGrad
 from tracker_strategies.algorithms.adaptive_discount import AdaptiveDiscount
 from tracker_strategies.algorithms.adaptive_lasso import AdaptiveLasso
@@ -141,6 +142,7 @@ __all__ = [
     "enhanced_target",
     "feasible_from_dict",
     "geometric_intervals",
+    "kernels",
     "lars_path",
     "lasso_gram",
     "pa_batch",
@@ -161,3 +163,5 @@ __all__ = [
     "sparse_pls",
     "sparsify",
 ]
+
+kernels.use_environment()

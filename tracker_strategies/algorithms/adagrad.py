@@ -172,7 +172,8 @@ class AdaGrad(GradientLearner):
 
     def _advance(self, w: Array, g: Array, W: FeasibleSet, free: Mask | None) -> Array:
         part = slice(None) if free is None else free
-        sum2 = self._sum2[part] + g * g
+        sum2 = g * g
+        sum2 += self._sum2[part]
         if self._root is None:
             new = self._move(DiagonalMetric(self._diagonal(sum2)), w, g, W, free)
         else:
@@ -182,11 +183,18 @@ class AdaGrad(GradientLearner):
             root = full_metric.matrix(s, Q, seen)
             new = self._move(self._full(root, s, Q, free), w, g, W, free)
             self._root = root
-        self._sum2[part] = sum2
+        if free is None:
+            self._sum2 = sum2
+        else:
+            self._sum2[free] = sum2
         return new
 
     def _diagonal(self, sum2: Array) -> Array:
-        return self.delta + (sum2 if self.strongly_convex else np.sqrt(sum2))
+        if self.strongly_convex:
+            return self.delta + sum2
+        H = np.sqrt(sum2)
+        H += self.delta
+        return np.asarray(H)
 
     def _full(self, root: Array, s: Array, Q: Array, free: Mask | None) -> FullMetric:
         """Return the metric of the coordinates that take part: a principal part of the whole, and what ties them to the rest."""

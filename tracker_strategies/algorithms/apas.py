@@ -10,6 +10,7 @@ from tracker_strategies.algorithms.pa import ZERO_NORM2
 from tracker_strategies.algorithms.side_information import SideInformation
 from tracker_strategies.algorithms.side_informed import SideInformed
 from tracker_strategies.algorithms.side_smooth import NegativeLogReturn
+from tracker_strategies.algorithms.thresholds import moved
 from tracker_strategies.algorithms.validation import Array, Mask, number
 from tracker_strategies.errors import ParameterError
 
@@ -124,7 +125,7 @@ class APAS(SideInformed):
         loss = max(e - eps, 0.0)
         informative = xx > ZERO_NORM2
         tau = min(self._cap, loss / (xx + self._gamma)) if informative else 0.0
-        w_hat = w + math.copysign(tau, error) * x if tau > 0.0 else w
+        w_hat = moved(w, math.copysign(tau, error), x) if tau > 0.0 else w
         w_next = side.prox(w_hat, lam, W, at)
 
         # d w_hat/d eps = -sgn(y - w.x) x/den to the left of e, also seen from the plateau; 0 where the cap of PA-I binds.

@@ -11,11 +11,14 @@ from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.non_adaptive import TYPICAL_NORM2
 from tracker_strategies.algorithms.pa_tasks import label
+from tracker_strategies.algorithms.thresholds import moved
 from tracker_strategies.algorithms.validation import Array, Mask, number
 from tracker_strategies.errors import ParameterError
 
 TASKS = ("regression", "classification")
 MATRICES = ("full", "diagonal")
+BLOCK = 2**16
+"""Entries of a block that stays in the cache."""
 
 
 class AROW(OnlineAlgorithm):
@@ -129,11 +132,11 @@ class AROW(OnlineAlgorithm):
         variance = float(root.dot(spread if self.matrix == "diagonal" else root))
         if loss > 0.0 or self.task == "regression":
             beta = 1.0 / (variance + self.r)
-            self._mu = self._mu + (beta * step) * spread
+            self._mu = moved(self._mu, beta * step, spread)
             if self.matrix == "diagonal":
                 self._factor = self._factor * np.maximum(1.0 - beta * (spread * z), 0.0)
             else:
-                self._factor = self._factor - np.outer((beta / (1.0 + math.sqrt(self.r * beta))) * spread, root)
+                _subtract_outer(self._factor, (beta / (1.0 + math.sqrt(self.r * beta))) * spread, root)
             w = W.project(self._mu if free is None else self._mu[free])
         self._loss, self._prediction, self._variance = loss, prediction, variance
         return w
@@ -151,3 +154,10 @@ class AROW(OnlineAlgorithm):
     def diagnostics(self) -> dict[str, float]:
         r"""Return loss, prediction :math:`\mu \cdot x` and its variance :math:`x^\top \Sigma x`, of the last round."""
         return {"loss": self._loss, "prediction": self._prediction, "variance": self._variance}
+
+
+def _subtract_outer(A: Array, a: Array, b: Array) -> None:
+    """Subtract a b' from A, in place: some rows at a time, so that the product never exists as a whole."""
+    rows = max(1, BLOCK // b.shape[0])
+    for i in range(0, a.shape[0], rows):
+        A[i : i + rows] -= np.outer(a[i : i + rows], b)

@@ -51,8 +51,8 @@ class DiagonalMetric:
 
     def divide(self, v: Array) -> Array:
         """Return v/H; a coordinate without a metric (H = 0) gets 0."""
-        if not isinstance(self.H, np.ndarray):
-            return v / self.H
+        if not isinstance(self.H, np.ndarray) or float(self.H.min()) > 0.0:
+            return np.asarray(v / self.H)
         return np.divide(v, self.H, out=np.zeros(v.shape[0]), where=self.H > 0.0)
 
     def step(self, y: Array, k: float, phi: Regulariser, W: FeasibleSet) -> Array:

@@ -32,6 +32,10 @@ class FeasibleSet(ABC):
     def project(self, y: Array) -> Array:
         """Return the nearest point to the finite float64 vector `y`, as a new array."""
 
+    def step(self, w: Array, size: float, x: Array) -> Array:
+        """Return the nearest point to w + size x, as a new array."""
+        return self.project(thresholds.moved(w, size, x))
+
     def start(self, n: int) -> Array:
         """Return the point of this set in R^n from which learners start: the nearest to the origin."""
         self.check(n)
@@ -91,6 +95,10 @@ class Simplex(FeasibleSet):
     def project(self, y: Array) -> Array:
         """Return the nearest point; expected O(n)."""
         return thresholds.simplex(y, self.total)
+
+    def step(self, w: Array, size: float, x: Array) -> Array:
+        """Return the nearest point to w + size x; expected O(n)."""
+        return thresholds.simplex_step(w, size, x, self.total)
 
     def start(self, n: int) -> Array:
         """Return equal weights."""
@@ -241,6 +249,10 @@ class RealSpace(FeasibleSet):
     def project(self, y: Array) -> Array:
         """Return a copy of `y`."""
         return y.copy()
+
+    def step(self, w: Array, size: float, x: Array) -> Array:
+        """Return w + size x."""
+        return thresholds.moved(w, size, x)
 
 
 KINDS: dict[str, type[FeasibleSet]] = {c.kind: c for c in (Simplex, CappedSimplex, L1Ball, Hyperplane, Box, RealSpace)}

@@ -97,14 +97,19 @@ class GradientLearner(OnlineAlgorithm):
         phi = self._phi if free is None else self._phi.slice(free)
         k = self.eta * phi.lam
         if self._sum_g is None:
-            return metric.step(w - self.eta * metric.divide(g), k, phi, W)
-        part = slice(None) if free is None else free
-        total = self._sum_g[part] + g
-        pull = self.eta * total
+            y = metric.divide(g)
+            y *= self.eta
+            return metric.step(np.subtract(w, y, y), k, phi, W)
+        total = (self._sum_g if free is None else self._sum_g[free]) + g
+        y = self.eta * total
         if metric.coupling is not None:
-            pull += metric.coupling
-        new = metric.step(-metric.divide(pull), k * (self._t + 1), phi, W)
-        self._sum_g[part] = total
+            y += metric.coupling
+        y = metric.divide(y)
+        new = metric.step(np.negative(y, y), k * (self._t + 1), phi, W)
+        if free is None:
+            self._sum_g = total
+        else:
+            self._sum_g[free] = total
         return new
 
     def diagnostics(self) -> dict[str, float]:

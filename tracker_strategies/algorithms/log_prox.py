@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tracker_strategies.algorithms import thresholds
+from tracker_strategies.algorithms import kernels, thresholds
 from tracker_strategies.algorithms.validation import Array
 from tracker_strategies.errors import InputError
 
@@ -48,6 +48,10 @@ def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array
     ndarray, shape (n,)
         At the cost of about two projections.
     """
+    if kernels.compiled is not None:
+        w: Array | None = kernels.compiled.log_return_simplex(v, la, x, total, guess)
+        if w is not None:
+            return w
     n = v.shape[0]
     M = np.empty((5, n))  # one product with the indicator of a support gives all sums over it
     M[0], M[1], M[2] = x, 1.0, v

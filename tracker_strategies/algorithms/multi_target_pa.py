@@ -107,7 +107,7 @@ class MultiTargetPA(OnlineAlgorithm):
         if xx > ZERO_NORM2 and losses.any():
             tau = (self._aim(prediction, y, xx) - prediction) / xx
             if tau != 0.0:
-                w = W.project(w + tau * x)
+                w = W.step(w, tau, x)
         self._loss, self._tau, self._prediction = float(losses.dot(self._weights)), abs(tau), prediction
         return w
 

@@ -88,7 +88,12 @@ class MultiplicativePA(OnlineAlgorithm):
             size, factor = float(np.abs(v).max()), (0.125 if self.task == "uniclass" else 4.0)
         tau = factor * loss / size**2 if size * size > ZERO_NORM2 else 0.0
         if tau > 0.0:
-            w = self._normalised(self._seeded(w) * np.exp(tau * (v - float(v.max()))), w)
+            raw = v - float(v.max())
+            raw *= tau
+            np.exp(raw, raw)
+            raw *= self._seeded(w)
+            raw *= float(w.sum()) / float(raw.sum())  # all of it on the best asset should every factor but its own underflow
+            w = raw
         self._loss, self._tau = loss, tau
         return w
 
@@ -96,11 +101,6 @@ class MultiplicativePA(OnlineAlgorithm):
     def _seeded(w: Array) -> Array:
         total = float(w.sum())
         return np.maximum(w, SEED * total / w.shape[0]) if not w.all() else w
-
-    @staticmethod
-    def _normalised(raw: Array, w: Array) -> Array:
-        """Return raw with the sum of w; all of it on the best asset should every factor but its own underflow."""
-        return raw * (float(w.sum()) / float(raw.sum()))
 
     def diagnostics(self) -> dict[str, float]:
         """Return loss and tau of the last round (0 before the first), and eps."""

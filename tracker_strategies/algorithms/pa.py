@@ -103,7 +103,7 @@ class PA(OnlineAlgorithm):
         denominator = xx + self._gamma
         tau = min(self._cap, loss / denominator) if denominator > ZERO_NORM2 else 0.0
         if tau > 0.0 and xx > ZERO_NORM2:
-            w = W.project(w + math.copysign(tau, error) * x)
+            w = W.step(w, math.copysign(tau, error), x)
         self._loss, self._tau, self._prediction = loss, tau, prediction
         return w
 

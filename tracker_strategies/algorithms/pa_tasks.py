@@ -118,7 +118,7 @@ class PAClassifier(OnlineAlgorithm):
         denominator = xx + self._gamma
         tau = min(self._cap, loss / denominator) if denominator > ZERO_NORM2 else 0.0
         if tau > 0.0 and xx > ZERO_NORM2:
-            w = W.project(w + (tau * y) * x)
+            w = W.step(w, tau * y, x)
         self._loss, self._tau, self._prediction = loss, tau, prediction
         return w
 
@@ -183,7 +183,7 @@ class PAUniclass(OnlineAlgorithm):
         distance, v, _ = discrepancy("uniclass", w, x, y)
         tau = max(distance - self.eps, 0.0)
         if tau > 0.0:
-            w = W.project(w + tau * v)
+            w = W.step(w, tau, v)
         self._loss = self._tau = tau
         return w
 

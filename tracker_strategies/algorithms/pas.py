@@ -10,6 +10,7 @@ from tracker_strategies.algorithms.pa import ZERO_NORM2
 from tracker_strategies.algorithms.side_information import SideInformation
 from tracker_strategies.algorithms.side_informed import SideInformed
 from tracker_strategies.algorithms.side_smooth import NegativeLogReturn
+from tracker_strategies.algorithms.thresholds import moved
 from tracker_strategies.algorithms.validation import Array, Mask, number
 
 
@@ -86,7 +87,7 @@ class PAS(SideInformed):
         error = y - prediction
         loss = max(abs(error) - unit * self.eps, 0.0)
         tau = min(self._cap, loss / (xx + self._gamma)) if xx > ZERO_NORM2 else 0.0
-        w_hat = w + math.copysign(tau, error) * x if tau > 0.0 else w
+        w_hat = moved(w, math.copysign(tau, error), x) if tau > 0.0 else w
         w_next = side.prox(w_hat, self.lam or 1.0 / w.shape[0], W, at)
         self._loss, self._tau, self._prediction, self._variance, self._seen = loss, tau, prediction, variance, seen
         return w_next

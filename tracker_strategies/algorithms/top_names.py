@@ -74,8 +74,10 @@ class TopNames(OnlineAlgorithm):
         kept = np.zeros(self.n_assets) if fixed is None else np.where(fixed, self._w, 0.0)
         most, room = max(self.max_names - int(np.count_nonzero(kept)), 1), 1.0 - float(kept.sum())
         wanted = w if fixed is None else np.where(fixed, 0.0, w)
-        best = np.argsort(-wanted, kind="stable")[:most]
-        best = best[wanted[best] > 0.0]
+        # Only names at or above the last place are sorted; among equals the first come first.
+        least = float(np.partition(wanted, -most)[-most]) if most < self.n_assets else 0.0
+        best = np.flatnonzero((wanted >= least) & (wanted > 0.0))
+        best = best[np.argsort(-wanted[best], kind="stable")[:most]]
         if room <= 0.0 or not len(best):
             return kept / kept.sum() if kept.any() else w.copy()
         kept[best] = simplex(wanted[best], room)
