@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from datafeeds import MarketPanel
-from tracker_strategies.algorithms import kernels
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import OutputError, TrackerError
 
@@ -118,7 +117,6 @@ def describe(
         "eval_from": eval_from,
         "seed": seed,
         "versions": {name: _version(name) for name in _VERSIONED},
-        "kernels": kernels.in_use(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
