@@ -166,7 +166,8 @@ def test_every_cell_failing_is_a_failure(tmp_path):
 def test_ctrl_c_in_a_terminal_ends_with_130_and_keeps_rows(tmp_path):
     """The whole process group is interrupted, as a terminal does it."""
     market = tmp_path / "market.parquet"
-    synthetic_market(60, 600, seed=1).to_frame().to_parquet(market)
+    # Large enough to be far from done when `status` has been asked.
+    synthetic_market(200, 3000, seed=1).to_frame().to_parquet(market)
     values = ",".join(f"{10 ** (-5 + k / 100):.3g}" for k in range(300))
     words = ("sweep", "apas", "--data", market, "--grid", f"lam={values}", "--out", tmp_path / "out", "-j", 2)
     process = subprocess.Popen(
