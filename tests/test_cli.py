@@ -148,6 +148,12 @@ def test_compare_writes_a_page_and_finished_runs_are_compared_by_their_folders(c
     refused(tracker("compare", tmp_path / "runs" / "pa", "apas"), "ParameterError", "apas")
     refused(tracker("compare", tmp_path / "runs" / "pa", "--cost-bps", "5"), "ParameterError", "finished runs")
     refused(tracker("compare", "pa", "--data", csv, "--html", tmp_path), "OutputError", "it is a folder")
+    inside = ("--out", tmp_path / "new", "--html", tmp_path / "new" / "page.html")
+    refused(tracker("run", "pa", "--data", csv, *inside), "OutputError", "lies in the run folder")
+    assert not (tmp_path / "new").exists()
+    shorter = ("--data", csv, "--eval-from", "0.8", "--no-tearsheet", "--out", tmp_path / "shorter")
+    assert tracker("run", "pa", *shorter).returncode == 0
+    refused(tracker("compare", tmp_path / "runs" / "pa", tmp_path / "shorter"), "DataError", "not comparable")
 
 
 def test_the_tear_sheet_of_a_folder_is_the_one_that_the_run_wrote(csv, tmp_path):

@@ -153,6 +153,8 @@ def tearsheet(
 ) -> None:
     """The tear sheet of a run that was written before: how it tracked its index, then the QuantStats report.
 
+    It replaces the one in the folder, and has no baselines beside it: only a run knows those it was made with.
+
     Example: tracker tearsheet runs/pa --out pa.html
     """
     from tracker_strategies.run_pages import tearsheet_command

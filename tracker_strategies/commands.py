@@ -96,7 +96,7 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
             if not any(key in p for p in own):
                 check_params(classes[0], {key: None})
     if request.html is not None:
-        check_page(Path(request.html))
+        check_page(Path(request.html).expanduser())
     panel = open_panel(request)
     sectors = {} if request.sectors is None else read_sectors(request.sectors, panel.symbols)
     if sectors:
@@ -107,6 +107,10 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
     places = {} if folder is None else {c.alias_name: folder if len(classes) == 1 else folder / c.alias_name for c in classes}
     for place in places.values():
         check_place(place)
+        if request.html is not None and place.resolve() in Path(request.html).expanduser().resolve().parents:
+            raise OutputError(
+                f"--html {request.html} lies in the run folder {place}, which is replaced as a whole; choose another"
+            )
     if folder is not None and len(classes) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
     console = Console(stderr=True)

@@ -42,11 +42,14 @@ def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) ->
     other = [name for name in names if not is_run_name(name)]
     if other:
         raise ParameterError(f"{other[0]!r} is no run folder, {names[0]!r} may be one: compare strategies, or folders, not both")
+    from tracker_strategies.analysis.comparison import Field
+
     if page is not None:
-        check_page(Path(page))
+        check_page(Path(page).expanduser())
     labels = [Path(name).expanduser().resolve().name for name in names]
     labels = [label if labels.count(label) == 1 else name for label, name in zip(labels, names, strict=True)]
     records = [replace(read_run(name), strategy=label) for name, label in zip(names, labels, strict=True)]
+    Field.of({r.strategy: r for r in records})  # refuses runs that cannot be compared
     first, last = (str(records[0].dates[i].astype("datetime64[D]")) for i in (0, -1))
     show_runs(
         records,

@@ -1,6 +1,6 @@
 """Run the notebooks and keep what they show: notebooks/*.py are the source, the .ipynb beside them is made from it.
 
-python docs/maintenance/render_notebooks.py [NAME ...]      (or `make notebooks`; extra `docs`)
+python docs/maintenance/render_notebooks.py [NAME ...]      (or `make notebooks`; extra `notebooks`)
 
 Each runs in a kernel of its own, in an empty folder. What would differ from run to run (times, ids, versions of the kernel) is
 left out; a message on stderr is an error, so that no warning gets into a notebook.

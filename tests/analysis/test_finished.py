@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from datafeeds import IndexData
+from datafeeds import IndexData, MarketPanel
 from tests.markets import random_panel
 from tracker_strategies import (
     CostModel,
@@ -54,6 +54,16 @@ def test_a_folder_gives_back_what_was_written_bit_by_bit(record, folder):
     scored = read_run(folder)
     assert_same(record.since(0.5), scored)
     assert scored.metrics() == json.loads((folder / "metrics.json").read_text())
+
+
+def test_some_of_the_targets_in_another_order_and_odd_names_come_back(tmp_path):
+    frame = random_panel(60, 6, seed=3).to_frame()
+    frame.columns = ["value", "B", "C", *frame.columns[3:]]
+    panel = MarketPanel.from_frame(frame, ("value", "B", "C"))
+    found = backtest(panel, "pa", {"target": ("C", "value"), "blend": "0.7,0.3"})
+    back = read_run(write_run(found, tmp_path / "run", panel))
+    assert back.targets == ("C", "value")
+    assert back.metrics() == found.metrics()
 
 
 def test_holidays_of_an_index_come_back_as_holidays(record, tmp_path):

@@ -83,3 +83,9 @@ def test_every_strategy_takes_several_targets_and_margins(strategy):
     np.testing.assert_allclose(engine.value, arrays.value, rtol=1e-9)
     np.testing.assert_allclose(engine.decisions, arrays.decisions, atol=1e-12)
     assert engine.index.shape == (70, 2)
+
+
+def test_a_level_of_zero_is_no_bare_error():
+    """What follows refuses the infinite return by name."""
+    with np.errstate(divide="ignore"):
+        assert Goal(1).returns(np.array([0.0]), np.array([1.0])) == np.inf

@@ -67,7 +67,7 @@ def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_
         omega=tracking.omega,
         events=strategy.tracker.universe.named_events(strategy.symbols) if isinstance(strategy, TrackerStrategy) else (),
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
-        sectors=dict(getattr(strategy.p, "sectors", None) or {}),
+        sectors=dict(sectors) if isinstance(sectors := getattr(strategy.p, "sectors", None), Mapping) else {},
     )
 
 
@@ -91,7 +91,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
     try:
         told = json.loads((place / "run.json").read_text(encoding="utf-8"))
         weights, returns = (pd.read_parquet(place / f"{name}.parquet") for name in ("weights", "returns"))
-        targets = tuple(told["data"]["targets"])
+        targets = tuple(told["targets"])
         levels = returns[[LEVEL + name for name in targets]].to_numpy(dtype=np.float64)
         seen = np.isfinite(levels)
         record = RunRecord(

@@ -35,6 +35,7 @@ RUN_FILES = {
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "
+_COLUMNS = ("value", "portfolio", "active", "turnover", "cost")
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy")
 
 
@@ -85,8 +86,8 @@ def returns_frame(record: RunRecord) -> pd.DataFrame:
     levels = pd.DataFrame(record.index, index=dates, columns=[LEVEL + name for name in record.targets])
     if record.seen is not None:
         levels = levels.where(record.seen)
-    for name in record.targets:
-        frame[name] = levels[LEVEL + name].dropna().pct_change()
+    for name in record.targets:  # an index may be called "value"
+        frame[name if name not in _COLUMNS else f"return {name}"] = levels[LEVEL + name].dropna().pct_change()
     frame["active"] = np.r_[np.nan, record.active]
     frame["turnover"], frame["cost"] = record.turnover, record.cost
     return frame.join(levels)
@@ -99,6 +100,7 @@ def describe(
     return {
         "strategy": record.strategy,
         "params": dict(record.params),
+        "targets": list(record.targets),
         "omega": record.omega,
         "sectors": dict(record.sectors),
         "data": {

@@ -241,7 +241,7 @@ class TrackerStrategy(bt.Strategy):
         """Open of a bar."""
         bar = self.gate.read()
         if self._is_new(bar):
-            if not self._rows:
+            if not self._rows and self.tracker.waits:
                 require_opens(bar, self.symbols)
             self.tracker.open(bar, self.desk)
 

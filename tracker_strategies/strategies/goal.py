@@ -50,7 +50,7 @@ class Goal:
         """Return over `bars` bars from levels before and now, arrays with q as the last axis: one number (or one per row of
         levels), or, for learners that take each target, the q of them.
         """
-        if self._one and now.ndim == 1 and bars == 1:  # the usual case, in a tenth of the time
+        if self._one and now.ndim == 1 and bars == 1 and before.item():  # the usual case, in a tenth of the time
             factor: float = now.item() / before.item()
             return (factor if self._growth is None else factor * self._growth.item()) - 1.0
         y = now / before

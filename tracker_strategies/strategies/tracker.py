@@ -116,6 +116,11 @@ class Tracker:
             deltas = self.rebalancer.fit(decided, sizes, opens, desk.cash(), pending=pending, unchanged=same)
         desk.submit(deltas)
 
+    @property
+    def waits(self) -> bool:
+        """Whether something decided at the last close is still to be sent."""
+        return self._decided is not None
+
     def _misses(self, bar: Bar, desk: Desk) -> bool:
         """Whether a rebalance on this bar cannot reach every name, because some are halted: then it stays due."""
         if bar.age is None:

@@ -121,7 +121,7 @@
       place,
     );
     u.kind = kind;
-    u.at = (run) => 1 + order.indexOf(run);
+    u.at = (run) => (field().runs[run].path ? 1 + order.indexOf(run) : 0);
     u.over.addEventListener("mouseenter", () => (hovered = u));
     u.over.addEventListener("mouseleave", () => tell((hovered = null)));
     u.fit = () => place.clientWidth && u.setSize(size());

@@ -86,8 +86,7 @@ def evaluate(cell: Cell, code: str) -> Row:
     row = describe(cell, code)
     try:
         record = run_record(cell)
-        y = record.index_returns[:, 0]
-        excess = np.log1p(record.returns) - np.log1p(y)
+        excess = np.diff(record.excess_path())
         row |= record.metrics() | {"status": "ok", "error": ""}
         row |= {"active": record.active.astype(np.float32), "excess": excess.astype(np.float32)}
         row |= {"first_day": str(record.dates[1])[:10], "last_day": str(record.dates[-1])[:10]}
