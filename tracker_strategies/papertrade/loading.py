@@ -42,10 +42,10 @@ def _from_file(path: Path) -> object:
     name = f"paper_strategy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # backtrader looks its classes' modules up
-    spec.loader.exec_module(module)
+    # From the source, not by the loader: that would take an old bytecode for a file changed within the second.
+    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
     return module
 
 
