@@ -89,20 +89,12 @@ class Holdings(OnlineAlgorithm):
         moves = x if free.all() else np.where(free, x, 0.0)
         self._norm2(moves)
         masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
-        learner = (
-            self._inner.clone() if may_refuse(self._inner, bool(masks)) else self._inner
-        )  # a round that it refuses must change nothing
+        learner = self._to_learn(bool(masks))
         before = self._handed_over(learner._w, stay, free)
         if free.any() and (~stay if self._active is None else self._active & ~stay).any():
             learner.restrict(stay)  # who leaves is forgotten before the past is restated
         learner._w = drifted(before, moves, free)
-        rescale = getattr(learner, "_rescale", None)
-        if rescale is None:
-            y = y + float((learner._w - before).dot(moves))
-        else:
-            s = np.where(free, _relative_growth(moves, y), 1.0)
-            rescale(s)
-            moves = moves / s
+        moves, y = _restated(learner, before, moves, y, free)
         w = learner.update(moves, y, **masks, **given)
         self._inner, self._active = learner, None if allowed.all() else allowed.copy()
         return self._commit(w)
@@ -110,19 +102,17 @@ class Holdings(OnlineAlgorithm):
     def _everybody_moves(self, x: Array, y: Any, given: dict[str, Any]) -> Array:
         """As :meth:`update`, when every asset was and may be held and was seen: the usual case, in half of the time."""
         self._norm2(x)
-        learner = self._inner.clone() if may_refuse(self._inner, False) else self._inner
+        learner = self._to_learn(False)
         before = learner._w
         learner._w = drifted(before, x)
-        rescale = getattr(learner, "_rescale", None)
-        if rescale is None:
-            y = y + float((learner._w - before).dot(x))
-        else:
-            s = _relative_growth(x, y)
-            rescale(s)
-            x = x / s
+        x, y = _restated(learner, before, x, y)
         w = learner.update(x, y, **given)
         self._inner = learner
         return self._commit(w)
+
+    def _to_learn(self, masked: bool) -> OnlineAlgorithm:
+        """Return the learner, or a copy where it may refuse the round: that must change nothing."""
+        return self._inner.clone() if may_refuse(self._inner, masked) else self._inner
 
     def _handed_over(self, w: Array, stay: Mask, free: Mask) -> Array:
         """Return the weights after those that leave have given theirs to the names that take part, before prices move."""
@@ -144,6 +134,16 @@ class Holdings(OnlineAlgorithm):
     def diagnostics(self) -> dict[str, float]:
         """Return what the learner says."""
         return self._inner.diagnostics()
+
+
+def _restated(learner: OnlineAlgorithm, before: Array, x: Array, y: Any, free: Mask | None = None) -> tuple[Array, Any]:
+    """Restate the past of a learner whose weights have drifted from `before`, and return the round that it is to take in."""
+    rescale = getattr(learner, "_rescale", None)
+    if rescale is None:
+        return x, y + float((learner._w - before).dot(x))
+    s = _relative_growth(x, y) if free is None else np.where(free, _relative_growth(x, y), 1.0)
+    rescale(s)
+    return x / s, y
 
 
 def _relative_growth(x: Array, y: Any) -> Array:
