@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datafeeds import DataError, MarketPanel, TrackerError, UniverseError, open_source, read_long_table, read_ticker_folder
-from tests.datafeeds.test_readers import real
+from tests.datafeeds.wide_files import real
 from tests.markets import random_panel
 
 PARTS = ("open", "high", "low", "close", "volume")

@@ -19,7 +19,7 @@ from datafeeds import (
     with_members,
 )
 from datafeeds import rename as renamed
-from tests.datafeeds.test_readers import real
+from tests.datafeeds.wide_files import real
 from tests.markets import random_panel
 
 PANEL = random_panel(n_bars=10, n_assets=3)  # 2020-01-01 to 2020-01-14, without weekends
