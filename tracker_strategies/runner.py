@@ -8,6 +8,7 @@ from typing import Any
 import backtrader as bt
 
 from datafeeds import IndexData, MarketPanel
+from tracker_strategies.algorithms import kernels
 from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.record import RunRecord
@@ -104,7 +105,7 @@ def backtest(
     if on_bar is not None:
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     (run,) = cerebro.run()
-    return record_of(run, costs=costs, periods_per_year=panel.periods_per_year)
+    return record_of(run, costs=costs, periods_per_year=panel.periods_per_year, kernels=kernels.in_use())
 
 
 class _Progress(bt.Analyzer):

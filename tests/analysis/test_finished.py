@@ -1,6 +1,7 @@
 """A run is the same run, whether it comes from memory, from its folder or from the strategy that cerebro returned."""
 
 import json
+import shutil
 from dataclasses import fields, replace
 from importlib.util import find_spec
 
@@ -23,8 +24,10 @@ from tracker_strategies import (
     record_of,
     tearsheet,
 )
+from tracker_strategies.algorithms import kernels
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.errors import DataError
+from tracker_strategies.research.replay import replay
 
 PANEL = random_panel(80, 5, seed=9)
 SECTORS = {"S0": "Energy", "S1": "Banks", "S2": "Energy", "S4": "Banks"}
@@ -75,6 +78,34 @@ def test_holidays_of_an_index_come_back_as_holidays(record, tmp_path):
     again = read_run(write_run(run, tmp_path / "run", PANEL))
     np.testing.assert_array_equal(again.seen, seen)
     assert again.metrics() == run.metrics()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["numpy", pytest.param("numba", marks=pytest.mark.skipif(find_spec("numba") is None, reason="needs the extra [numba]"))],
+)
+@pytest.mark.parametrize("run", [backtest, replay])
+def test_a_folder_tells_which_kernels_computed_it_whatever_is_in_use_when_it_is_written(run, name, tmp_path, monkeypatch):
+    before = kernels.in_use()
+    monkeypatch.setenv(kernels.ENVIRONMENT, before)
+    try:
+        kernels.use(name)
+        found = run(PANEL, "pa")
+    finally:
+        kernels.use(before)
+    told = json.loads((write_run(found, tmp_path / "run", PANEL) / "run.json").read_text())
+    assert told["kernels"] == name
+    assert set(told["versions"]) >= {"numpy", "numba"}
+    assert read_run(tmp_path / "run").kernels == name
+
+
+def test_a_folder_that_does_not_tell_its_kernels_can_be_read(folder, tmp_path):
+    older = shutil.copytree(folder, tmp_path / "older")
+    told = json.loads((older / "run.json").read_text())
+    assert told.pop("kernels") == kernels.in_use()
+    (older / "run.json").write_text(json.dumps(told))
+    assert read_run(older).kernels is None
+    assert read_run(older).metrics() == read_run(folder).metrics()
 
 
 @pytest.mark.skipif(find_spec("quantstats") is None, reason="needs the extra [report]")

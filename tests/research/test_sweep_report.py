@@ -11,7 +11,7 @@ import pytest
 from datafeeds import MarketPanel, synthetic_market
 from tracker_strategies import CostModel
 from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, run_sweep
+from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, read_rows, run_sweep
 from tracker_strategies.research.sweeps.report import findings, write_report
 from tracker_strategies.research.sweeps.report_charts import pareto
 from tracker_strategies.research.sweeps.results import load
@@ -96,6 +96,45 @@ def test_the_best_and_the_baselines_can_be_compared_bar_by_bar(swept):
             assert len(active) == len(excess) == told["n_bars"]
             assert np.sqrt((active**2).mean()) == pytest.approx(cell["te_rms"], rel=1e-5)
             assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-5)
+
+
+def test_curves_over_several_seeds_end_at_the_figures_of_the_table(tmp_path):
+    walk = WalkForward(folds=2, purge=2, burn_in=5)
+    sweep = Sweep(
+        Space(("pa",), {"eps": (1e-3, 1e-2)}), data=("synthetic:n_assets=5,n_bars=120",), seeds=(0, 1, 2), walk_forward=walk
+    )
+    run_sweep(sweep, tmp_path, jobs=1)
+    (told,) = write_report(tmp_path, draws=200)["settings"]
+    page = (tmp_path / "comparison.html").read_text()
+    assert "Of several seeds: the mean" in page
+    (field,) = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])["fields"]
+    columns = ("strategy", "params", "seed", "fold", "part", "excess")
+    rows = read_rows(tmp_path, columns).to_pandas().query("part == 'test'").sort_values("fold")
+    for run, cell in zip(field["runs"], [*told["baselines"].values(), *told["best"]], strict=True):
+        active, excess = (np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float) for text in run["path"])
+        assert len(active) == len(excess) == told["n_bars"] / 3 == 60
+        assert np.sqrt((active**2).mean()) == pytest.approx(cell["te_rms"], rel=1e-5)
+        assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-5)
+        own = rows[(rows["strategy"] == cell["strategy"]) & (rows["params"] == json.dumps(cell["params"]))]
+        seeds = np.array([np.concatenate(list(one["excess"])) for _, one in own.groupby("seed")])
+        assert seeds.shape == (3, 60)
+        np.testing.assert_allclose(excess.cumsum(), seeds.astype(float).cumsum(axis=1).mean(axis=0), atol=1e-6)
+
+
+def test_holidays_of_the_index_are_bars_of_neither_figures_nor_paths(tmp_path):
+    frame = synthetic_market(5, 120, seed=3).to_frame()
+    frame.loc[frame.index[[70, 80, 81, 110]], "INDEX"] = np.nan
+    frame.to_parquet(tmp_path / "market.parquet")
+    walk = WalkForward(folds=2, purge=2, burn_in=5)
+    sweep = Sweep(
+        Space(("pa",), {"eps": (1e-3, 1e-2)}), data=(str(tmp_path / "market.parquet"),), gaps="freeze", walk_forward=walk
+    )
+    run_sweep(sweep, tmp_path / "sweep", jobs=1)
+    (setting,) = load(tmp_path / "sweep").settings
+    assert setting.sizes == (27, 29)
+    for entry in setting.entries:
+        assert np.sqrt((setting.paths[entry.row].astype(float) ** 2).mean()) == pytest.approx(entry.figures["te_rms"], rel=1e-5)
+    write_report(tmp_path / "sweep", draws=200)
 
 
 def test_a_report_is_the_same_bytes_twice(swept):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.analysis.figures import FIGURES, cell, keys_of, year_words
 from tracker_strategies.analysis.finished import Run, as_record
-from tracker_strategies.analysis.pages import check_page, template, write_page
+from tracker_strategies.analysis.pages import check_page, fill_page, template, write_page
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError, ParameterError
 
@@ -157,9 +157,9 @@ def comparison_page(fields: Sequence[Field], title: str, lead: str = "") -> str:
     data = {"colours": N_COLOURS, "fields": [_data(field, most) for field in fields]}
     options = "".join(f'<option value="{i}">{html.escape(field.name)}</option>' for i, field in enumerate(fields))
     choice = f'<label class="choice">Market or setting <select id="field">{options}</select></label>'
-    return Template(template("comparison.html")).substitute(
-        script_hash=_hash(script),
-        style_hash=_hash(style),
+    return fill_page(
+        "comparison.html",
+        policy=f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:",
         script=script,
         style=style,
         title=html.escape(title),

@@ -19,6 +19,7 @@ from tracker_strategies.analysis.runfolder import LEVEL
 from tracker_strategies.errors import DataError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.tracker import Tracker
 
 #: What pages are made of: a record, the folder of a run, or a strategy that ``cerebro.run`` has returned.
 Run: TypeAlias = RunRecord | str | os.PathLike[str] | bt.Strategy
@@ -31,15 +32,31 @@ def as_record(run: Run) -> RunRecord:
     return read_run(run) if isinstance(run, (str, os.PathLike)) else record_of(run)
 
 
-def describe_params(params: Mapping[str, Any], costs: CostModel | None) -> dict[str, Any]:
-    """Parameters and costs of a run, for its record."""
-    return {**params, **({} if costs is None else {"costs": asdict(costs)})}
+def new_record(
+    cls: type, params: Mapping[str, Any], costs: CostModel | None, tracker: Tracker | None, **columns: Any
+) -> RunRecord:
+    """The record of a run of a class with these parameters; ``columns`` are all fields that those do not tell."""
+    sectors = params.get("sectors")
+    return RunRecord(
+        strategy=getattr(cls, "alias_name", "") or cls.__name__,
+        params={**params, **({} if costs is None else {"costs": asdict(costs)})},
+        events=() if tracker is None else tracker.universe.named_events(columns["symbols"]),
+        sectors=dict(sectors) if isinstance(sectors, Mapping) else {},
+        **columns,
+    )
 
 
-def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_per_year: float | None = None) -> RunRecord:
+def record_of(
+    strategy: bt.Strategy,
+    *,
+    costs: CostModel | None = None,
+    periods_per_year: float | None = None,
+    kernels: str | None = None,
+) -> RunRecord:
     """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``.
 
     Bars a year are told from the dates when they are not given. A DiagnosticsAnalyzer ``diagnostics`` is used if there is one.
+    ``costs`` and ``kernels`` (``algorithms.kernels.in_use()``) are for the record.
     """
     found = getattr(strategy, "analyzers", None)
     for name, kind in (("tracking", "TrackingAnalyzer"), ("holdings", "HoldingsAnalyzer")):
@@ -49,8 +66,11 @@ def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_
                 f"cerebro.addanalyzer({kind}, _name={name!r})"
             )
     tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
-    return RunRecord(
-        strategy=getattr(strategy, "alias_name", "") or type(strategy).__name__,
+    return new_record(
+        type(strategy),
+        strategy.p._getkwargs(),
+        costs,
+        strategy.tracker if isinstance(strategy, TrackerStrategy) else None,
         dates=tracking.dates,
         value=tracking.value,
         index=tracking.index,
@@ -60,14 +80,12 @@ def record_of(strategy: bt.Strategy, *, costs: CostModel | None = None, periods_
         turnover=holdings.turnover,
         cost=holdings.cost,
         orders=holdings.orders,
-        params=describe_params(strategy.p._getkwargs(), costs),
         periods_per_year=bars_per_year(tracking.dates) if periods_per_year is None else periods_per_year,
         decisions=holdings.decisions,
         seen=tracking.seen,
         omega=tracking.omega,
-        events=strategy.tracker.universe.named_events(strategy.symbols) if isinstance(strategy, TrackerStrategy) else (),
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
-        sectors=dict(sectors) if isinstance(sectors := getattr(strategy.p, "sectors", None), Mapping) else {},
+        kernels=kernels,
     )
 
 
@@ -113,6 +131,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             omega=None if told["omega"] is None else np.array(told["omega"]),
             events=tuple(told["events"]),
             sectors=told["sectors"],
+            kernels=told.get("kernels"),  # older folders do not tell
         )
     except (OSError, ValueError, KeyError) as problem:
         raise DataError(f"{place} cannot be read ({type(problem).__name__}: {problem}); run it again with --out") from None

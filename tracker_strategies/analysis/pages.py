@@ -8,14 +8,27 @@ from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from string import Template
+from typing import Any
 
 from tracker_strategies.errors import OutputError
 
+NO_SCRIPTS = "style-src 'unsafe-inline'; img-src data:; font-src data:"
+
 
 @cache
-def template(name: str) -> str:
+def template(name: str, package: str = __package__) -> str:
     """One of the files that pages are put together from."""
-    return (resources.files(__package__) / "templates" / name).read_text(encoding="utf-8")
+    return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
+
+
+def fill_page(name: str, package: str = __package__, *, policy: str = NO_SCRIPTS, **parts: Any) -> str:
+    """A page from its template: ``$head`` is what all pages begin with, ``$css`` the style that those without scripts share.
+
+    ``policy`` is what the content security policy of the page allows; all else is forbidden.
+    """
+    head = Template(template("head.html")).substitute(policy=policy)
+    return Template(template(name, package)).substitute(parts, head=head, css=template("tearsheet.css"))
 
 
 def check_page(target: Path) -> None:

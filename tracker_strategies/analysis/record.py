@@ -56,6 +56,8 @@ class RunRecord:
         :class:`~tracker_strategies.strategies.universe.UniverseEvent`.
     sectors : mapping of symbol to sector
         Where they are known; empty otherwise.
+    kernels : str, optional
+        Who computed it, as :func:`tracker_strategies.algorithms.kernels.in_use` says; None where nobody told.
     """
 
     strategy: str
@@ -76,6 +78,7 @@ class RunRecord:
     omega: FloatArray | None = None
     events: tuple[Mapping[str, Any], ...] = ()
     sectors: Mapping[str, str] = field(default_factory=dict)
+    kernels: str | None = None
 
     @cached_property
     def returns(self) -> FloatArray:

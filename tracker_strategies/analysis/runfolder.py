@@ -36,7 +36,7 @@ RUN_FILES = {
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "
 _COLUMNS = ("value", "portfolio", "active", "turnover", "cost")
-_VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy")
+_VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy", "numba")
 
 
 def write_run(
@@ -119,6 +119,7 @@ def describe(
         "eval_from": eval_from,
         "seed": seed,
         "versions": {name: _version(name) for name in _VERSIONED},
+        "kernels": record.kernels,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

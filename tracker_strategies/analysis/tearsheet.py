@@ -18,7 +18,7 @@ from tracker_strategies.analysis import charts, more_charts
 from tracker_strategies.analysis.figures import EXTRA, FIGURES, cell, data, number, percent, signed_percent, year_words
 from tracker_strategies.analysis.finished import Run, as_record
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
-from tracker_strategies.analysis.pages import check_page, template, write_page
+from tracker_strategies.analysis.pages import check_page, fill_page, template, write_page
 from tracker_strategies.analysis.quantstats_page import check_levels, quantstats_body, require_quantstats
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
@@ -90,9 +90,9 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
             more_charts.names_held(record),
             *more_charts.diagnostics(record),
         ]
-    return Template(template("tearsheet.html")).substitute(
+    return fill_page(
+        "tearsheet.html",
         title=html.escape(title),
-        css=template("tearsheet.css"),
         lead=f"{span}, {len(record.symbols)} candidates. All figures after costs.",
         tiles=_tiles(record),
         comparison=_comparison(record, baselines) if baselines else "",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
-from string import Template
 from typing import Any
 
 from tracker_strategies.analysis.charts import chart_style
 from tracker_strategies.analysis.figures import percent
+from tracker_strategies.analysis.pages import fill_page
 from tracker_strategies.research import apas_charts, apas_runs
 from tracker_strategies.research.apas_claims import COMBINATIONS, CONFIRMED, NOT_CONFIRMED
 
@@ -26,16 +25,15 @@ FIGURE_2B = ("APAS D=0.01", "APAS D=1e-3", "PAS ε=1e-4", "PAS ε=5e-4", "PAS ε
 
 def page(result: Mapping[str, Any]) -> str:
     """The page of a result of :func:`~tracker_strategies.research.apas_paper.reproduce_apas`, as text."""
-    templates = resources.files(__package__) / "templates"
-    style = resources.files("tracker_strategies.analysis") / "templates" / "tearsheet.css"
     normal = [r for r in result["table_2"] if (r["noise"], r["data"]) == COMBINATIONS[0]]
     pa, paper = normal[0], [r for r in normal if r["paper_mdte"]]
     worst = max(abs(r["mdte"] / r["paper_mdte"] - 1.0) for r in paper)
     with chart_style():
         parts = {"frontier": _frontier(result), "market": _market(result["nasdaq"]), "speed": _speed(result["timing"])}
-    return Template((templates / "apas.html").read_text(encoding="utf-8")).substitute(
-        parts,
-        css=style.read_text(encoding="utf-8"),
+    return fill_page(
+        "apas.html",
+        __package__,
+        **parts,
         citation=html.escape(result["paper"]),
         lead=f"{result['n_sets']} synthetic data sets, seed {result['seed']}.",
         tiles=_tiles(paper, result["accepted"]),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tracker_strategies.analysis.charts import INDEX, PORTFOLIO, SOFT, Chart, chart_style, finish, panels, percent_axis
 from tracker_strategies.analysis.comparison import Field, comparison_page
-from tracker_strategies.analysis.pages import write_page
+from tracker_strategies.analysis.pages import fill_page, write_page
 from tracker_strategies.analysis.runfolder import check_place, write_json
 from tracker_strategies.research.apas_page import html_table
 from tracker_strategies.research.leaderboard import Row
@@ -63,8 +61,6 @@ def _lead(result: Mapping[str, Any]) -> str:
 
 def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
     """The page as text."""
-    template = resources.files(__package__) / "templates" / "leaderboard.html"
-    css = (resources.files("tracker_strategies.analysis") / "templates" / "tearsheet.css").read_text(encoding="utf-8")
     sections = []
     fine = any(not row["error"] for row in result["rows"])
     with chart_style():
@@ -80,8 +76,9 @@ def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
     if found:
         table = _table(FACTOR_HEAD, found)
         sections.append(f'<section><h2>What each part is worth</h2><section class="card table">{table}</section></section>')
-    return Template(template.read_text(encoding="utf-8")).substitute(
-        css=css,
+    return fill_page(
+        "leaderboard.html",
+        __package__,
         lead=html.escape(_lead(result)),
         link=f' <a href="{COMPARISON}">Compare the runs bar by bar</a>' if fine else "",
         command=html.escape(command),

@@ -5,15 +5,14 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from tracker_strategies.analysis.charts import INDEX, LOSS, OTHERS, PORTFOLIO, Chart, chart_style, curve, finish, panels
+from tracker_strategies.analysis.pages import fill_page
 from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.research.apas_page import claims_table, html_table
 
@@ -32,8 +31,6 @@ def write_paper(result: Mapping[str, Any], folder: Path, name: str, title: str) 
     name, title : str
     """
     folder.mkdir(parents=True, exist_ok=True)
-    template = resources.files(__package__) / "templates" / "paper.html"
-    css = (resources.files("tracker_strategies.analysis") / "templates" / "tearsheet.css").read_text(encoding="utf-8")
     with chart_style():
         drawn = [_chart(words, lines).html() for words, lines in result["charts"].items()]
     tables = [
@@ -41,8 +38,9 @@ def write_paper(result: Mapping[str, Any], folder: Path, name: str, title: str) 
         for words, table in result["tables"].items()
     ]
     criteria = [ok for key, ok in result["accepted"].items() if key != "all"]
-    text = Template(template.read_text(encoding="utf-8")).substitute(
-        css=css,
+    text = fill_page(
+        "paper.html",
+        __package__,
         title=html.escape(title),
         citation=html.escape(result["paper"]),
         passed=f"{sum(criteria)} of {len(criteria)}",

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from datafeeds.clock import PanelClock
+from tracker_strategies.algorithms import kernels
 from tracker_strategies.analysis.analyzers import order_table
-from tracker_strategies.analysis.finished import describe_params
+from tracker_strategies.analysis.finished import new_record
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.basket_broker import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
@@ -112,23 +113,21 @@ def replay(
         path = plain_path(panel, tracker, cash)
     else:
         path = _general_path(panel, tracker, cash, log, orders)
-    return RunRecord(
-        strategy=cls.alias_name or cls.__name__,
+    return new_record(
+        cls,
+        vars(p),
+        costs,
+        tracker,
         dates=panel.dates,
-        value=path.value,
         index=panel.target_close,
         targets=panel.targets,
         symbols=panel.symbols,
-        weights=path.weights,
-        turnover=path.turnover,
-        cost=path.cost,
         orders=order_table(log, panel.symbols),
-        params=describe_params(vars(p), costs),
         periods_per_year=panel.periods_per_year,
-        decisions=path.decisions,
         seen=panel.target_seen,
         omega=tracker.goal.omega,
-        events=tracker.universe.named_events(panel.symbols),
+        kernels=kernels.in_use(),
+        **vars(path),
     )
 
 

@@ -56,6 +56,8 @@ def write_report(
     try:
         if fields:
             lead = "Baselines and best candidates of the sweep, on the scored bars."
+            if any(setting.n_seeds > 1 for setting in results.settings):
+                lead += " Of several seeds: the mean of their active returns, the root mean square of their tracking errors."
             write_text(results.folder / "comparison.html", comparison_page(fields, "Candidates on the same bars", lead))
         write_text(results.folder / "report.json", json.dumps(found, indent=2) + "\n")
         write_text(results.folder / "report.html", text)

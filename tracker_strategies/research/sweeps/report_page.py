@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from importlib import resources
-from string import Template
 from typing import Any
 
 from tracker_strategies.analysis.charts import chart_style
+from tracker_strategies.analysis.pages import fill_page
 from tracker_strategies.research.sweeps.objectives import Objective, units
 from tracker_strategies.research.sweeps.report_charts import charts
 from tracker_strategies.research.sweeps.results import Results
@@ -39,9 +38,7 @@ def page(results: Results, found: Mapping[str, Any], axes: tuple[str, str] | Non
 
 def fill_template(**parts: str) -> str:
     """The frame that sweeps and tunings share."""
-    frame = resources.files("tracker_strategies.research") / "templates" / "sweep.html"
-    style = resources.files("tracker_strategies.analysis") / "templates" / "tearsheet.css"
-    return Template(frame.read_text(encoding="utf-8")).substitute(parts, css=style.read_text(encoding="utf-8"))
+    return fill_page("sweep.html", "tracker_strategies.research", **parts)
 
 
 def _lead(results: Results, found: Mapping[str, Any]) -> str:

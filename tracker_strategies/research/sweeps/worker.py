@@ -78,7 +78,7 @@ def version_words(who: str, theirs: str, ours: str) -> str:
 
 
 def evaluate(cell: Cell, code: str) -> Row:
-    """The row of a cell: its description, its figures, and what it missed the index by bar by bar.
+    """The row of a cell: its description, its figures, and what it missed the index by, bar by bar on which that has a level.
 
     A cell that fails is a row too, with ``status`` "error" and the error's name and words; all figures are then missing.
     """
@@ -86,9 +86,9 @@ def evaluate(cell: Cell, code: str) -> Row:
     row = describe(cell, code)
     try:
         record = run_record(cell)
-        excess = np.diff(record.excess_path())
+        r, y = record.scored()
         row |= record.metrics() | {"status": "ok", "error": ""}
-        row |= {"active": record.active.astype(np.float32), "excess": excess.astype(np.float32)}
+        row |= {"active": (r - y).astype(np.float32), "excess": (np.log1p(r) - np.log1p(y)).astype(np.float32)}
         row |= {"first_day": str(record.dates[1])[:10], "last_day": str(record.dates[-1])[:10]}
     except Exception as problem:
         row = failed(row, problem)
