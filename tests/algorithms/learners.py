@@ -130,6 +130,12 @@ PORTFOLIO_LEARNERS = [
     Learner("APAS switching cost", lambda n: APAS(n, side=SWITCHING, lam=0.01), VARIANT),
     Learner("least squares", lambda n: LeastSquares(n), VARIANT),
     Learner("least squares in holdings", lambda n: Holdings(n, learner=LeastSquares(n, gamma=0.97)), VARIANT),
+    Learner("least squares at two discounts", lambda n: LeastSquares(n, gamma=[1.0, 0.95], damping=[1.0, 0.0]), VARIANT),
+    Learner(
+        "ensemble",
+        lambda n: Vote(n, members=[Holdings(n, learner=a) for a in (PA(n), LeastSquares(n, gamma=[1.0, 0.9]))]),
+        VARIANT,
+    ),
     Learner(
         "sparse least squares",
         lambda n: Holdings(n, learner=SparseLeastSquares(n, max_names=min(n, 3), warm_up=5, review=4)),

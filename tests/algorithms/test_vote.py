@@ -40,9 +40,11 @@ def test_every_tracker_can_vote() -> None:
     for x, y in zip(X, Y, strict=True):
         w = vote.update(x, y)
         assert_on_simplex(w)
-        held = [m.update(x, y) for m in alone]
+        for m in alone:
+            m.update(x, y)
+        held = np.concatenate([m.portfolios for m in alone])
         np.testing.assert_allclose(w, vote.p @ held, rtol=0, atol=1e-12)
-    assert len(vote.diagnostics()) == 2 + len(members)
+    assert len(vote.diagnostics()) == 2 + len(vote.names) > 2 + len(members)
     assert sum(v for name, v in vote.diagnostics().items() if name.startswith("p_")) == pytest.approx(1.0)
 
 

@@ -172,9 +172,22 @@ class OnlineAlgorithm(Stateful, ABC):
         """Current weights, shape (N,), read-only; later rounds do not change the array."""
         return self._w
 
+    @property
+    def portfolios(self) -> Array:
+        """All portfolios that the learner keeps, shape (K, N), read-only: its weights, unless it is several learners in one."""
+        return self._w[None]
+
+    def _take(self, portfolios: Array) -> None:
+        """Go on from other portfolios, shape (K, N), than those of the last round."""
+        self._w = portfolios[0]
+
     def diagnostics(self) -> dict[str, float]:
         """Return what a chart should show of the last round, as floats by name."""
         return {}
+
+    def _may_refuse(self, masked: bool) -> bool:
+        """Whether a round of sound numbers may be refused: for side information, or caps that cannot be met."""
+        return masked and not isinstance(self.feasible, Simplex | RealSpace | Box)
 
     # ------------------------------------------------------------------ changing universes
 
@@ -217,15 +230,19 @@ class OnlineAlgorithm(Stateful, ABC):
         return allowed & self._active, self._active & ~allowed
 
     def _restricted(self, allowed: Mask, stay: Mask, left: Mask) -> Array:
-        """Return the weights after those of `left` went to `stay`; when nobody stays, the newcomers make a fresh start."""
-        if not self._w[left].any():
-            return self._w
+        """Return the weights after those of `left` went to `stay`."""
+        return self._handed_on(self._w, allowed, stay, left)
+
+    def _handed_on(self, held: Array, allowed: Mask, stay: Mask, left: Mask) -> Array:
+        """Return what is held after `left` gave theirs to `stay`; when nobody stays, the newcomers make a fresh start."""
+        if not held[left].any():
+            return held
         nobody = np.zeros(self.n_assets, dtype=np.bool_)
         w = np.zeros(self.n_assets)
         if stay.any():
-            w[stay] = self.feasible.slice(stay, nobody, self._w).project(self._w[stay])
+            w[stay] = self.feasible.slice(stay, nobody, held).project(held[stay])
         else:
-            w[allowed] = self.feasible.slice(allowed, nobody, self._w).start(int(np.count_nonzero(allowed)))
+            w[allowed] = self.feasible.slice(allowed, nobody, held).start(int(np.count_nonzero(allowed)))
         return w
 
     # ------------------------------------------------------------------ checks
@@ -264,9 +281,3 @@ class OnlineAlgorithm(Stateful, ABC):
         self._w = w
         self._t += 1
         return w
-
-
-def may_refuse(learner: OnlineAlgorithm, masked: bool) -> bool:
-    """Return whether a learner may refuse a round of sound numbers: for its side information, or caps that cannot be met."""
-    caps = masked and not isinstance(learner.feasible, Simplex | RealSpace | Box)
-    return caps or hasattr(learner, "side") or hasattr(learner, "members")

@@ -88,7 +88,7 @@ class CostAware(OnlineAlgorithm):
         room = 1.0 - float(kept.sum())
         if room <= 0.0 or not held[free].any():
             return wish
-        now = drifted(held, x, free)[free]
+        now = drifted(held[None], x, free)[0, free]
         now = now * (room / float(now.sum()))
         price = 1e-4 * self.cost_bps * np.sqrt(self._error2 * self._weight) / self.horizon
         variance = self._variance[free]
@@ -105,6 +105,9 @@ class CostAware(OnlineAlgorithm):
 
     def _forget(self, left: Any) -> None:
         self._variance[left] = 0.0
+
+    def _may_refuse(self, masked: bool) -> bool:
+        return self._inner._may_refuse(masked)
 
     def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
         raise NotImplementedError

@@ -73,12 +73,12 @@ class FixedShare(Part):
     def learn(self, losses: Array) -> None:
         """Take in the losses of a round, shape (n,), >= 0."""
         self._rounds += 1
-        self._largest = max(self._largest, float(losses[self.start > 0.0].max()))
+        self._largest = max(self._largest, *(losses * (self.start > 0.0)).tolist())
         q = self.p
         if self._largest > NO_LOSS:
             self.alpha = self._rate / self._largest
             q = q * np.exp(-self.alpha * losses)
-            q /= q.sum()
+            q /= np.add.reduce(q)
         self.beta = share_of(self._rounds) if self._share is None else self._share
         self.p = (1.0 - self.beta) * q + self.beta * self.start
 

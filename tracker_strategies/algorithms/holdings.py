@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms.base import OnlineAlgorithm, may_refuse
+from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.thresholds import ZERO, ones
 from tracker_strategies.algorithms.validation import Array, Mask, count, mask
 from tracker_strategies.errors import ParameterError
 
-GROWTH = (0.02, 50.0)
+LEAST, MOST = np.array(0.02), np.array(50.0)
 """Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
 
 
@@ -90,10 +91,10 @@ class Holdings(OnlineAlgorithm):
         self._norm2(moves)
         masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
         learner = self._to_learn(bool(masks))
-        before = self._handed_over(learner._w, stay, free)
+        before = np.array([self._handed_over(w, stay, free) for w in learner.portfolios])
         if free.any() and (~stay if self._active is None else self._active & ~stay).any():
             learner.restrict(stay)  # who leaves is forgotten before the past is restated
-        learner._w = drifted(before, moves, free)
+        learner._take(drifted(before, moves, free))
         moves, y = _restated(learner, before, moves, y, free)
         w = learner.update(moves, y, **masks, **given)
         self._inner, self._active = learner, None if allowed.all() else allowed.copy()
@@ -103,8 +104,8 @@ class Holdings(OnlineAlgorithm):
         """As :meth:`update`, when every asset was and may be held and was seen: the usual case, in half of the time."""
         self._norm2(x)
         learner = self._to_learn(False)
-        before = learner._w
-        learner._w = drifted(before, x)
+        before = learner.portfolios
+        learner._take(drifted(before, x))
         x, y = _restated(learner, before, x, y)
         w = learner.update(x, y, **given)
         self._inner = learner
@@ -112,7 +113,7 @@ class Holdings(OnlineAlgorithm):
 
     def _to_learn(self, masked: bool) -> OnlineAlgorithm:
         """Return the learner, or a copy where it may refuse the round: that must change nothing."""
-        return self._inner.clone() if may_refuse(self._inner, masked) else self._inner
+        return self._inner.clone() if self._inner._may_refuse(masked) else self._inner
 
     def _handed_over(self, w: Array, stay: Mask, free: Mask) -> Array:
         """Return the weights after those that leave have given theirs to the names that take part, before prices move."""
@@ -128,6 +129,14 @@ class Holdings(OnlineAlgorithm):
         self._active = self._inner._active
         return self._w
 
+    @property
+    def portfolios(self) -> Array:
+        """Those of the learner."""
+        return self._inner.portfolios
+
+    def _may_refuse(self, masked: bool) -> bool:
+        return self._inner._may_refuse(masked)
+
     def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
         raise NotImplementedError
 
@@ -140,7 +149,7 @@ def _restated(learner: OnlineAlgorithm, before: Array, x: Array, y: Any, free: M
     """Restate the past of a learner whose weights have drifted from `before`, and return the round that it is to take in."""
     rescale = getattr(learner, "_rescale", None)
     if rescale is None:
-        return x, y + float((learner._w - before).dot(x))
+        return x, y + float((learner._w - before[0]).dot(x))
     s = _relative_growth(x, y) if free is None else np.where(free, _relative_growth(x, y), 1.0)
     rescale(s)
     return x / s, y
@@ -149,19 +158,23 @@ def _restated(learner: OnlineAlgorithm, before: Array, x: Array, y: Any, free: M
 def _relative_growth(x: Array, y: Any) -> Array:
     """Return the growth of each name against the index, each within bounds."""
     pace = y if isinstance(y, float) else float(np.mean(y))
-    growth = np.minimum(np.maximum(1.0 + x, GROWTH[0]), GROWTH[1])
-    growth /= min(max(1.0 + pace, GROWTH[0]), GROWTH[1])
+    growth: Array = np.minimum(np.maximum(1.0 + x, LEAST), MOST)
+    growth /= min(max(1.0 + pace, float(LEAST)), float(MOST))
     return growth
 
 
-def drifted(w: Array, x: Array, free: Mask | None = None) -> Array:
-    """Return the weights after the returns x; names that are not free (None: all are) keep theirs."""
-    moved = w * np.maximum(1.0 + x, 0.0)
-    if free is None or free.all():
-        whole, mass = float(np.add.reduce(moved)), float(np.add.reduce(w))
-        drifted = moved * (mass / whole) if whole > 0.0 else w.copy()
-    else:
-        part, mass = float(moved[free].sum()), float(w[free].sum())
-        drifted = np.where(free, moved * (mass / part), w) if part > 0.0 else w.copy()
-    drifted.setflags(write=False)
-    return drifted
+def drifted(portfolios: Array, x: Array, free: Mask | None = None) -> Array:
+    """Return portfolios, shape (K, N), after the returns x; names that are not free (None: all are) keep their weights."""
+    growth, one = np.maximum(1.0 + x, ZERO), ones(len(x))
+    moved = np.empty(portfolios.shape)
+    some = free is not None and not free.all()
+    for w, new in zip(portfolios, moved, strict=True):
+        part = np.where(free, w, 0.0) if some else w  # type: ignore[arg-type]
+        whole = float(part.dot(growth))
+        if whole > 0.0:
+            np.multiply(w, growth, out=new)
+            new *= float(part.dot(one)) / whole
+        if some or not whole > 0.0:  # all is lost: nothing tells what to hold
+            np.copyto(new, w, where=~free if whole > 0.0 else True)  # type: ignore[operator]
+    moved.setflags(write=False)
+    return moved

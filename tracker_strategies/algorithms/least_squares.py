@@ -2,6 +2,7 @@ r"""Discounted least squares on the simplex, solved anew at every bar."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.fortran import blas
-from tracker_strategies.algorithms.simplex_gradients import descend
+from tracker_strategies.algorithms.scaled_quadratic import ScaledQuadratic
+from tracker_strategies.algorithms.thresholds import ones
 from tracker_strategies.algorithms.validation import Array, Mask, number
 from tracker_strategies.errors import ParameterError
 
@@ -24,7 +26,7 @@ FADE, MOST_GROWTH = 0.998, 1e3
 """Memory of the growth of names, and what bounds it: over decades it spreads by powers of ten, and what a name was worth then
 says
 nothing now."""
-PRECISION = 1e-5
+PRECISION = 1e-4
 """The solution leaves at most this share of the (weighted, discounted) squared errors of the past to gain."""
 
 
@@ -45,17 +47,20 @@ class LeastSquares(OnlineAlgorithm):
     it had been bought and held, and :math:`m_i = 1/a_i^2` with the growth :math:`a_i` of the name against the index over some
     five hundred bars: the pull is then much the same for all names in terms of shares.
 
+    With several discounts it is as many learners in one: each has its portfolio, and `weights` is their mean. What is common to
+    all, nearly everything but the solutions, is done once.
+
     Parameters
     ----------
     n_assets : int
         Number of assets N.
-    gamma : float, default 0.99
-        Discount in (0, 1].
+    gamma : float or sequence of K floats, default 0.99
+        Discounts in (0, 1].
     inertia : float, default 3
         Pull :math:`\pi \ge 0` to the weights held.
     ridge : float, default 0.003
         Pull :math:`\rho \ge 0` to the start; `inertia` + `ridge` must be positive.
-    damping : float, default 0.5
+    damping : float or sequence of K floats, default 0.5
         :math:`\nu` in [0, 1]: with 0 a round counts by the square of its returns, so that a few wild weeks may be all that is
         remembered; with 1 all rounds count alike.
     start : array_like, shape (N,), optional
@@ -63,7 +68,8 @@ class LeastSquares(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: one rank-one update and some 10 to 20 products with an N x N matrix; memory O(N^2).
+    Cost a round and discount: one rank-one update and some 10 to 20 products with an N x N matrix, or a factorisation and two
+    products for up to 128 names; memory O(K N^2).
 
     Examples
     --------
@@ -74,103 +80,142 @@ class LeastSquares(OnlineAlgorithm):
     [0.6, 0.4, 0.0]
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("_B", "_b", "_c", "_a", "_growth", "_anchor", "_past", "_gap", "_products", "_error")
+    _state: ClassVar[tuple[str, ...]] = (
+        "_P",
+        "_B",
+        "_b",
+        "_c",
+        "_a",
+        "_growth",
+        "_anchor",
+        "_past",
+        "_gap",
+        "_products",
+        "_error",
+    )
 
     def __init__(
         self,
         n_assets: int,
         *,
-        gamma: float = 0.99,
+        gamma: float | Sequence[float] = 0.99,
         inertia: float = 3.0,
         ridge: float = 0.003,
-        damping: float = 0.5,
+        damping: float | Sequence[float] = 0.5,
         start: Any = None,
     ) -> None:
         super().__init__(n_assets, feasible=Simplex(), start=start)
-        self.gamma = number("gamma", gamma, above=0.0)
-        if self.gamma > 1.0:
+        self.gamma, self._gammas = _shares("gamma", gamma)
+        if not self._gammas.all():
             raise ParameterError(f"gamma must be in (0, 1], got {gamma!r}")
+        self.damping, self._dampings = _shares("damping", damping)
+        K, N = len(self._gammas), self.n_assets
+        if len(self._dampings) not in (1, K):
+            raise ParameterError(f"damping must be one number or {K}, one for each gamma, got {damping!r}")
+        self._dampings = self._dampings + np.zeros(K)
         self.inertia, self.ridge = number("inertia", inertia, least=0.0), number("ridge", ridge, least=0.0)
-        self.damping = number("damping", damping, least=0.0)
-        if self.damping > 1.0:
-            raise ParameterError(f"damping must be in [0, 1], got {damping!r}")
         if self.inertia + self.ridge <= 0.0:
             raise ParameterError("inertia and ridge are both 0: one of them must make the problem well posed")
-        N = self.n_assets
         # Second moments C = c B / (a a') in one triangle: discounts and units are factored out, a round is one pass over B.
-        self._B: Array = np.zeros((N, N))
-        self._b: Array = np.zeros(N)
-        self._c = 1.0
+        self._B: Array = np.zeros((K, N, N))
+        self._b: Array = np.zeros((K, N))
+        self._c: Array = np.ones(K)
         self._a: Array = np.ones(N)
         self._growth: Array = np.ones(N)
         self._anchor: Array = self._w.copy()
-        self._past = self._gap = self._error = 0.0
+        self._past: Array = np.zeros(K)
+        self._gap = self._error = 0.0
         self._products = 0
+        self._take(np.tile(self._w, (K, 1)))
+        self._view()
+
+    def _view(self) -> None:
+        """Look at the second moments as Fortran does, and at their diagonals."""
+        K, N, _ = self._B.shape
+        self._uppers, self._diagonals = [part.T for part in self._B], self._B.reshape(K, -1)[:, :: N + 1]
+        self._fading = np.repeat(self._gammas[:, None], N, axis=1)
+
+    @property
+    def portfolios(self) -> Array:
+        """The portfolios of the K discounts, shape (K, N), read-only; later rounds do not change the array."""
+        return self._P
+
+    def _take(self, portfolios: Array) -> None:
+        self._w = self._kept(portfolios)
+        self._w.setflags(write=False)
+
+    def _kept(self, portfolios: Array) -> Array:
+        """Keep them and return their mean."""
+        portfolios.setflags(write=False)
+        self._P = portfolios
+        mean: Array = portfolios[0] if len(portfolios) == 1 else np.add.reduce(portfolios) / len(portfolios)
+        return mean
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        super()._restore(values)
+        self._P.setflags(write=False)
+        self._view()
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
-        self._error = float(w.dot(x)) - y
-        if free is None:
-            self._absorb(x, y, xx)
-            return self._solve(w, None)
-        whole, now = np.zeros(self.n_assets), np.where(self._B.diagonal() > 0.0, self._w, 0.0)  # who left is forgotten by now
-        whole[free], now[free] = x, w
-        self._absorb(whole, y, xx)
-        return self._solve(now, free)[free]
+        self._error, now = float(w.dot(x)) - y, self._P
+        if free is not None:
+            now, part, x = np.array([self._filled(row, free) for row in now]), x, np.zeros(self.n_assets)
+            x[free] = part
+        self._absorb(x, y, xx, now.dot(x) - y)
+        with np.errstate(all="ignore"):  # of returns beyond all markets
+            mean = self._kept(self._solve(now, free))
+        return mean if free is None else mean[free]
 
-    def _absorb(self, x: Array, y: float, xx: float) -> None:
-        self._past *= self.gamma
-        self._c *= self.gamma
-        if self._c < LEAST_SCALE:
-            self._B *= self._c
-            self._c = 1.0
-        self._b *= self.gamma
+    def _filled(self, row: Array, free: Mask) -> Array:
+        """Return a portfolio after the names that take part took over from those that left, who are forgotten by now."""
+        now = row.copy()
+        if float(np.add.reduce(row)) < 1.0 - 1e-12:
+            now[free] = self.feasible.slice(free, ~free, row).project(row[free])
+        return now
+
+    def _absorb(self, x: Array, y: float, xx: float, errors: Array) -> None:
+        self._past *= self._gammas
+        self._c *= self._gammas
+        self._b *= self._fading
+        if float(self._c[self._c.argmin()]) < LEAST_SCALE:
+            self._B *= self._c[:, None, None]
+            self._c = np.ones(len(self._c))
         if xx > NO_DATA:
-            size, z = xx**self.damping, self._a * x
-            self._past += self._error**2 / size
-            blas().dsyr(1.0 / (self._c * size), z, a=self._B.T, overwrite_a=1)
-            self._b += (y / size) * z
+            z, counts, add = self._a * x, xx**-self._dampings, blas()
+            errors *= errors
+            errors *= counts
+            self._past += errors
+            add.dger(y, z, counts, a=self._b.T, overwrite_a=1)
+            for upper, share in zip(self._uppers, (counts / self._c).tolist(), strict=True):
+                add.dsyr(share, z, a=upper, overwrite_a=1)
 
     def _solve(self, now: Array, free: Mask | None) -> Array:
-        """Return the weights of all names, from those held now; names that are not free keep theirs."""
-        B, inverse, times = self._B, 1.0 / self._a, blas().dsymv
-        squares = B.diagonal() * (inverse * inverse)
-        squares *= self._c
-        mean = float(np.add.reduce(squares)) / max(int(np.count_nonzero(squares)), 1)
-        room = 1.0 if free is None else float(now[free].sum())
-        if not NO_DATA < mean < NO_RETURNS or room <= 0.0:
-            return now
-        metric = mean / (self._growth * self._growth)
-        pull = (self.inertia + self.ridge) * metric
-        anchor = self._anchor if free is None else np.where(free, self._anchor, 0.0)
-        size = float(np.add.reduce(anchor))
-        anchor = anchor * (room / size) if size > 0.0 else now
-        enough = PRECISION * max(self._past, mean * 1e-12)
-        q = self._b * inverse + metric * (self.inertia * now + self.ridge * anchor)
-
-        def product(v: Array) -> Array:
-            Hv: Array = times(self._c, B.T, v * inverse)
-            Hv *= inverse
-            Hv += pull * v
-            return Hv
-
-        with np.errstate(over="ignore"):  # of returns beyond all markets
-            if free is None:
-                found = descend(product, q, now, float(pull[pull.argmin()]), enough)
-            else:  # the others stay: what they earn is theirs, and the rest of the target is left to fit
-                still = np.where(free, 0.0, now)
-                index, padded = free, np.zeros(self.n_assets)
-
-                def part(v: Array) -> Array:
-                    padded[index] = v
-                    return product(padded)[index]
-
-                found = descend(part, (q - product(still))[free], now[free], float(pull[free].min()), enough)
-        self._gap, self._products = found.gap, found.products
-        new = found.w * (room / float(np.add.reduce(found.w)))
-        if free is None:
-            return new
-        still[free] = new
-        return still
+        """Return the portfolios, from those held now; names that are not free keep their weights."""
+        a, inverse, unit, one = self._a, 1.0 / self._a, 1.0 / self._growth, ones(self.n_assets)
+        unit *= unit
+        part, anchor = (now, self._anchor) if free is None else (np.where(free, now, 0.0), np.where(free, self._anchor, 0.0))
+        size, pull, diagonals = float(anchor.dot(one)), self.inertia + self.ridge, self._diagonals
+        mean = diagonals.dot(inverse * inverse)
+        mean *= self._c / max(int(np.count_nonzero(diagonals[0])), 1)
+        metric = np.multiply.outer(mean, unit)
+        q = self.inertia * now
+        q += self.ridge / size * anchor if size > 0.0 else self.ridge * now
+        q *= metric
+        q += self._b * inverse
+        metric *= np.multiply.outer(pull / self._c, a * a)
+        squares = diagonals.copy()
+        diagonals += metric  # for as long as it takes to solve
+        new, self._gap, self._products = now.copy(), 0.0, 0
+        least = pull * float(unit[unit.argmin()])
+        figures = zip(mean.tolist(), self._c.tolist(), self._past.tolist(), part.dot(one).tolist(), strict=True)
+        for k, (m, c, past, room) in enumerate(figures):
+            if NO_DATA < m < NO_RETURNS and room > 0.0:
+                problem = ScaledQuadratic(self._uppers[k], diagonals[k], c, a, inverse, q[k], least * m)
+                found = problem.solve(now[k], room, free, PRECISION * max(past, m * 1e-12))
+                new[k] = found.w
+                self._gap, self._products = max(self._gap, found.gap), self._products + found.products
+        diagonals[:] = squares
+        return new
 
     def _rescale(self, s: Array) -> None:
         """Restate the past for weights multiplied by s."""
@@ -185,18 +230,31 @@ class LeastSquares(OnlineAlgorithm):
             self._B /= self._a[:, None] * self._a
             self._b /= self._a
             self._a = np.ones(self.n_assets)
-            if not float(self._B.diagonal().max()) < NO_RETURNS:  # no prices move like this: start again
+            if not float(self._B.max()) < NO_RETURNS:  # no prices move like this: start again
                 self._B[:] = 0.0
                 self._b[:] = 0.0
 
     def _forget(self, left: Mask) -> None:
         if left.any():
-            self._B[left] = 0.0
             self._B[:, left] = 0.0
-            self._b[left] = 0.0
+            self._B[:, :, left] = 0.0
+            self._b[:, left] = 0.0
             self._a[left] = self._growth[left] = 1.0
             self._anchor[left] = 0.0
+            self._kept(np.where(left, 0.0, self._P))
+
+    def _restricted(self, allowed: Mask, stay: Mask, left: Mask) -> Array:
+        return self._kept(np.array([self._handed_on(row, allowed, stay, left) for row in self._P]))
 
     def diagnostics(self) -> dict[str, float]:
         """Return the last round's error, the bound of what the solution leaves to gain, and products that it took."""
         return {"error": self._error, "gap": self._gap, "products": float(self._products)}
+
+
+def _shares(name: str, given: Any) -> tuple[float | list[float], Array]:
+    """Return one number in [0, 1], or a list of them, as given and as an array."""
+    several = isinstance(given, list | tuple | np.ndarray)
+    values = [number(name, value, least=0.0) for value in (given if several else [given])]
+    if not values or max(values) > 1.0:
+        raise ParameterError(f"{name} must be a number in [0, 1] or several of them, got {given!r}")
+    return values if several else values[0], np.array(values)

@@ -78,6 +78,9 @@ class SideInformed(OnlineAlgorithm):
         finally:
             self._signal = None
 
+    def _may_refuse(self, masked: bool) -> bool:
+        return True
+
     def _priced(self, x: Array, w: Array, xx: float, free: Mask | None) -> tuple[SideInformation, Round]:
         """Return the side information of the coordinates that take part, and the round as it sees it."""
         signal = signal_of_round(self._signal, free)

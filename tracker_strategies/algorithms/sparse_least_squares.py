@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker_strategies.algorithms.least_squares import NO_DATA, NO_RETURNS, LeastSquares
 from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
-from tracker_strategies.algorithms.validation import Array, Mask, count
+from tracker_strategies.algorithms.validation import Array, Mask, count, number
 from tracker_strategies.errors import ParameterError
 
 DROPPED = 0.25
@@ -58,7 +58,8 @@ class SparseLeastSquares(LeastSquares):
         damping: float = 0.5,
         start: Any = None,
     ) -> None:
-        super().__init__(n_assets, gamma=gamma, inertia=inertia, ridge=ridge, damping=damping, start=start)
+        single = {"gamma": number("gamma", gamma), "damping": number("damping", damping)}
+        super().__init__(n_assets, **single, inertia=inertia, ridge=ridge, start=start)
         self.max_names, self.review, self.warm_up = (
             count("max_names", max_names),
             count("review", review),
@@ -70,6 +71,9 @@ class SparseLeastSquares(LeastSquares):
         self._rounds = 0
 
     def _solve(self, now: Array, free: Mask | None) -> Array:
+        return self._sparse(now[0], free)[None]
+
+    def _sparse(self, now: Array, free: Mask | None) -> Array:
         self._rounds += 1
         movable = np.ones(self.n_assets, dtype=np.bool_) if free is None else free
         if self._rounds < self.warm_up:
@@ -84,17 +88,19 @@ class SparseLeastSquares(LeastSquares):
         room, own = float(now[movable].sum()), float(now[names].sum())
         start = np.where(movable, 0.0, now)
         start[names] = now[names] + max(room - own, 0.0) / int(np.count_nonzero(names))
-        return super()._solve(start, names)
+        found: Array = super()._solve(start[None], names)[0]
+        return found
 
     def _choose(self, movable: Mask, now: Array) -> Mask:
         """Return the names to hold from now on."""
-        index = np.flatnonzero(movable & (self._B.diagonal() > 0.0))
+        B, c = self._B[0], float(self._c[0])
+        index = np.flatnonzero(movable & (B.diagonal() > 0.0))
         chosen = np.zeros(self.n_assets, dtype=np.bool_)
-        part = self._B[index[:, None], index]
+        part = B[index[:, None], index]
         C = part + part.T
         C.flat[:: len(index) + 1] *= 0.5
         a = self._a[index]
-        C *= self._c / (a[:, None] * a)
+        C *= c / (a[:, None] * a)
         mean = float(C.diagonal().mean()) if len(index) else 0.0
         if not NO_DATA < mean < NO_RETURNS:
             return self._chosen
@@ -102,7 +108,7 @@ class SparseLeastSquares(LeastSquares):
         anchor = self._anchor[index]
         anchor = anchor / anchor.sum() if anchor.sum() > 0.0 else np.full(len(index), 1.0 / len(index))
         importance = np.sqrt(C.diagonal()) * np.where(self._chosen[index] & (now[index] > 0.0), LOYALTY, 1.0)
-        b = self._b[index] / a + metric * anchor
+        b = self._b[0, index] / a + metric * anchor
         C.flat[:: len(index) + 1] += metric
         left, w = np.arange(len(index)), None
         while len(left) > self.max_names:

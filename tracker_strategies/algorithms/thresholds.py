@@ -27,10 +27,11 @@ ZERO = np.zeros(())  # spares numpy the conversion of a Python float, a fifth of
 
 
 @lru_cache(maxsize=32)
-def _ones(n: int) -> Array:
-    ones = np.ones(n)
-    ones.setflags(write=False)
-    return ones
+def ones(n: int) -> Array:
+    """Return n ones, always the same array: a product with it sums up faster than a sum does."""
+    vector = np.ones(n)
+    vector.setflags(write=False)
+    return vector
 
 
 def simplex(y: Array, total: float) -> Array:
@@ -67,8 +68,8 @@ def moved(w: Array, step: float, x: Array) -> Array:
 def simplex_newton(y: Array, total: float) -> Array | None:
     """Project by Newton's method on the threshold; None when it is beyond `total` in size (rounding) or needs too many steps."""
     n = y.shape[0]
-    ones = _ones(n)
-    theta = (float(y.dot(ones)) - total) / n
+    one = ones(n)
+    theta = (float(y.dot(one)) - total) / n
     u = y - theta
     support, travelled = n, abs(theta)
     for _ in range(MAX_NEWTON):
@@ -78,7 +79,7 @@ def simplex_newton(y: Array, total: float) -> Array | None:
             return None
         if held == support and held * travelled <= 20.0 * total:  # the sum is off by some 20 roundings of `total` at most
             return w
-        step = (float(w.dot(ones)) - total) / held
+        step = (float(w.dot(one)) - total) / held
         if held == support and held * abs(step) <= 1e-14 * total:
             return w
         support = held
@@ -130,20 +131,20 @@ def capped(y: Array, u: Array, total: float) -> Array:
             z: Array = np.minimum(np.maximum(y - float(y[order[min(last, y.shape[0] - 1)]]), -total), 2.0 * total)
         w = capped_newton(z, u, total)
         if w is None:
-            w = capped_simplex(z, _ones(y.shape[0]), u, total)
+            w = capped_simplex(z, ones(y.shape[0]), u, total)
     return w
 
 
 def capped_newton(y: Array, u: Array, total: float) -> Array | None:
     """Project on the capped simplex by Newton's method; None when it leaves its bracket or the threshold is large (rounding)."""
-    ones = _ones(y.shape[0])
-    theta = (float(y.dot(ones)) - total) / y.shape[0]
+    one = ones(y.shape[0])
+    theta = (float(y.dot(one)) - total) / y.shape[0]
     low, high = -2.0 * total, 2.0 * total
     for _ in range(MAX_NEWTON):
         if not low < theta < high:
             return None
         w: Array = np.minimum(np.maximum(y - theta, ZERO), u)
-        gap = float(w.dot(ones)) - total
+        gap = float(w.dot(one)) - total
         if abs(gap) <= 1e-14 * total:
             return w
         if gap > 0.0:

@@ -114,6 +114,9 @@ class Tilted(OnlineAlgorithm):
         self._inner.restrict(active)
         return super().restrict(active)
 
+    def _may_refuse(self, masked: bool) -> bool:
+        return True
+
     def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
         raise NotImplementedError
 

@@ -83,6 +83,9 @@ class TopNames(OnlineAlgorithm):
         kept[best] = simplex(wanted[best], room)
         return kept
 
+    def _may_refuse(self, masked: bool) -> bool:
+        return self._inner._may_refuse(masked)
+
     def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
         raise NotImplementedError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms.base import OnlineAlgorithm, may_refuse
+from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.covering import CoveringShare
 from tracker_strategies.algorithms.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.fixed_share import FixedShare
@@ -35,9 +35,9 @@ class Vote(OnlineAlgorithm):
         Number of assets N.
     members : sequence of OnlineAlgorithm
         Learners for N assets and one target each, at least one, of any class. Fresh copies of them vote; those that were given
-        are left alone.
+        are left alone. One with several portfolios, as :class:`LeastSquares` with several discounts, has as many votes.
     names : sequence of str, optional
-        One for each member, all different; by default their classes, numbered where needed.
+        One for each vote, all different; by default the members' classes, numbered where needed.
     rate : float, default 8
         Learning rate in units of 1/(largest loss so far), > 0. Up to 0.5 the regret against the best member is at most
         :math:`(2 \ln(K/\beta_{T+1}) + 1)/\alpha_T`; 8 follows a good member much faster, which pays on markets.
@@ -103,7 +103,7 @@ class Vote(OnlineAlgorithm):
         self.predictions = one_of("predictions", predictions, ("portfolio", "forecast"))
         self.horizon = count("horizon", horizon)
         self._hints = Hints("zero", yref)
-        K = len(self.members)
+        K = len(self.names)
         self._vote = (
             CoveringShare(K, self.horizon, self.rate, self.share) if self.restarts else FixedShare(K, self.rate, self.share)
         )
@@ -126,18 +126,18 @@ class Vote(OnlineAlgorithm):
     @property
     def p(self) -> Array:
         """Probabilities of the members for the coming round, shape (K,); with restarts the sums over the copies awake."""
-        return np.asarray(self._p().reshape(-1, len(self.members)).sum(axis=0))
+        return np.asarray(self._p().reshape(-1, len(self.names)).sum(axis=0))
 
     def _p(self) -> Array:
         """Return the probabilities of the members awake."""
         return np.asarray(self._vote.p.reshape(-1))
 
     def _awake(self) -> list[OnlineAlgorithm]:
-        return self._members[: self._p().size]
+        return self._members[: self._p().size // len(self.names) * len(self.members)]
 
     def _mean_weights(self) -> Array:
         p = self._p()
-        return np.asarray((p / p.sum()).dot(np.array([m.weights for m in self._awake()])))
+        return np.asarray((p / np.add.reduce(p)).dot(np.concatenate([m.portfolios for m in self._awake()])))
 
     # ------------------------------------------------------------------ one round
 
@@ -187,17 +187,19 @@ class Vote(OnlineAlgorithm):
         predictions, members = self._step(x, y)
         if self.clip:
             predictions = self._hints.clip(predictions)
-        losses, vote, rest = 0.5 * (predictions - y) ** 2, self._vote, float(self._hints.reference[0])
+        losses, vote = 0.5 * (predictions - y) ** 2, self._vote
         self._prediction = float(self._p().dot(predictions))
         self._members[: len(members)] = members
         if isinstance(vote, CoveringShare):
+            rest = float(self._hints.reference[0])
             self._prediction += sum(vote.asleep) * rest
             vote.learn(losses, 0.5 * (rest - y) ** 2)
             self._restart(vote.begin())
         else:
             vote.learn(losses)
         self._loss = 0.5 * (self._prediction - y) ** 2
-        self._hints.observe(np.array([y]))
+        if self.clip or self.restarts:  # else nobody asks
+            self._hints.observe(np.array([y]))
         mean = self._mean_weights()
         return mean if free is None else W.project(mean[free])
 
@@ -206,17 +208,21 @@ class Vote(OnlineAlgorithm):
         masks, signal = self._given
         stay, left = self._stay_and_left(self._allowed(masks.get("active"))) if masks else (None, None)
         members = self._awake()
-        predictions = np.zeros(len(members))
-        careful = [may_refuse(member, bool(masks) or self._active is not None) for member in members]
+        predictions: list[Any] = [None] * len(members)
+        masked = bool(masks) or self._active is not None
+        careful = [member._may_refuse(masked) for member in members]
         for k in sorted(range(len(members)), key=lambda k: not careful[k]):
             member = members[k].clone() if careful[k] else members[k]
             if left is not None and left.any():
                 member.restrict(stay)
-            predictions[k] = member.weights.dot(x) if self.predictions == "portfolio" else member.forecast(x)  # type: ignore[attr-defined]
+            predictions[k] = member.portfolios.dot(x) if self.predictions == "portfolio" else [member.forecast(x)]  # type: ignore[attr-defined]
             reads = signal is not None and getattr(getattr(member, "side", None), "reads_signal", False)
             member.update(x, y, **masks, **({"signal": signal} if reads else {}))
             members[k] = member
-        return predictions, members
+        return np.concatenate(predictions), members
+
+    def _may_refuse(self, masked: bool) -> bool:
+        return super()._may_refuse(masked) or any(member._may_refuse(masked) for member in self._members)
 
     def _restart(self, levels: list[int]) -> None:
         K, active = len(self.members), self._given[0].get("active")
@@ -239,7 +245,7 @@ def _checked(member: Any, n_assets: int, predictions: Any) -> OnlineAlgorithm:
         raise ParameterError(f"members must be for {n_assets} assets, got {member!r}")
     if getattr(member, "n_targets", 1) != 1:
         raise ParameterError(f"members must follow one target each, got {member!r}")
-    if predictions == "forecast" and not hasattr(member, "forecast"):
+    if predictions == "forecast" and (not hasattr(member, "forecast") or len(member.portfolios) > 1):
         raise ParameterError(f"predictions='forecast' needs members with a method forecast, got {member!r}")
     return member
 
@@ -254,12 +260,13 @@ def _common_set(members: Sequence[Any]) -> FeasibleSet:
 
 def _distinct(names: Sequence[str] | None, members: Sequence[OnlineAlgorithm]) -> list[str]:
     if names is None:
-        classes = [type(m).__name__ for m in members]
+        classes = [type(m).__name__ for m in members for _ in m.portfolios]
         often, seen = Counter(classes), Counter[str]()
         names = []
         for name in classes:
             seen[name] += 1
             names.append(f"{name}_{seen[name]}" if often[name] > 1 else name)
-    if isinstance(names, str) or len(set(names)) != len(members) or not all(isinstance(name, str) for name in names):
-        raise ParameterError(f"names must be {len(members)} different texts, one for each member, got {names!r}")
+    votes = sum(len(m.portfolios) for m in members)
+    if isinstance(names, str) or len(names) != votes or len(set(names)) != votes or not all(isinstance(n, str) for n in names):
+        raise ParameterError(f"names must be {votes} different texts, one for each vote, got {names!r}")
     return list(names)

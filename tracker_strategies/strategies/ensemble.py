@@ -10,6 +10,9 @@ from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.goal import numbers
 from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs, refuse_both
 
+SPARSE_DISCOUNT = 0.99
+"""Of the learner that chooses a few names: a shorter memory changes its mind more often, at a cost."""
+
 
 class LeastSquaresTracker(TrackerStrategy):
     """The portfolio that would have tracked best so far, the past discounted, with a pull to what is held.
@@ -62,18 +65,18 @@ class EnsembleTracker(TrackerStrategy):
     discounts cover what markets have shown so far, and the vote finds the mixture.
 
     Params (beside those of :class:`TrackerStrategy`):
-      - ``discounts`` ("1,0.99,0.98,0.96,0.92"): of the least-squares members
+      - ``discounts`` ("1,0.98,0.9"): of the least-squares members, which remember everything, some 50 bars and some 10
       - ``inertia`` (3), ``ridge`` (0.003): as for :class:`LeastSquaresTracker`
       - ``rate`` (6), ``share`` (0.01): how fast the vote learns and forgets: see :class:`~tracker_strategies.algorithms.Vote`
       - ``coordinates`` ("holdings")
-      - ``max_names`` (None): most names held. A vote of sparse portfolios is not sparse: with a limit, sparse least squares at
-        the second of the discounts does it alone, with ``review`` (20) bars between two choices of the names
+      - ``max_names`` (None): most names held. A vote of sparse portfolios is not sparse: with a limit, sparse least squares at a
+        discount of 0.99 does it alone, with ``review`` (20) bars between two choices of the names
     """
 
     alias_name = "ensemble"
-    diagnostic_lines: tuple[str, ...] = ("p_pa", "p_1", "p_0_99", "p_0_98", "p_0_96", "p_0_92")
+    diagnostic_lines: tuple[str, ...] = ("p_pa", "p_1", "p_0_98", "p_0_9")
     params: Any = (
-        ("discounts", "1,0.99,0.98,0.96,0.92"),
+        ("discounts", "1,0.98,0.9"),
         ("inertia", 3.0),
         ("ridge", 0.003),
         ("rate", 6.0),
@@ -87,14 +90,12 @@ class EnsembleTracker(TrackerStrategy):
         """The vote."""
         n, gammas = len(symbols), discounts_of(p.discounts)
         if p.max_names is not None:
-            return in_coordinates(p, least_squares(p, n, gammas[min(1, len(gammas) - 1)], 0.5))
-        learners: dict[str, OnlineAlgorithm] = {"pa": PA(n, eps=0.0)}
-        for k, gamma in enumerate(gammas):
-            name = f"{gamma:g}".replace(".", "_")
-            # Two views of the past in turn: members that err in different ways are worth more than alike ones.
-            learners[name] = least_squares(p, n, gamma, float(k % 2 == 0))
-        members = [in_coordinates(p, a) for a in learners.values()]
-        return Vote(n, members=members, names=list(learners), rate=p.rate, share=p.share)
+            return in_coordinates(p, least_squares(p, n, SPARSE_DISCOUNT, 0.5))
+        # Two views of the past in turn: members that err in different ways are worth more than alike ones.
+        dampings = [float(k % 2 == 0) for k in range(len(gammas))]
+        learners = PA(n, eps=0.0), LeastSquares(n, gamma=gammas, damping=dampings, inertia=p.inertia, ridge=p.ridge)
+        names = ["pa", *(f"{gamma:g}".replace(".", "_") for gamma in gammas)]
+        return Vote(n, members=[in_coordinates(p, learner) for learner in learners], names=names, rate=p.rate, share=p.share)
 
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:

@@ -1,0 +1,137 @@
+"""Least squares at several discounts at once, and the quadratics that it solves at every bar."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.algorithms.checks import market
+from tests.algorithms.universe_checks import without
+from tracker_strategies.algorithms import PA, Holdings, LeastSquares, Vote, scaled_quadratic
+from tracker_strategies.algorithms.scaled_quadratic import ScaledQuadratic
+from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
+from tracker_strategies.errors import ParameterError
+
+GAMMAS, DAMPINGS = [1.0, 0.97, 0.8], [1.0, 0.0, 0.5]
+
+
+def several_and_single(n, wrap=lambda n, learner: learner):
+    options = list(zip(GAMMAS, DAMPINGS, strict=True))
+    return wrap(n, LeastSquares(n, gamma=GAMMAS, damping=DAMPINGS)), [
+        wrap(n, LeastSquares(n, gamma=g, damping=d)) for g, d in options
+    ]
+
+
+@pytest.mark.parametrize("wrap", [lambda n, a: a, lambda n, a: Holdings(n, learner=a)], ids=["weights", "holdings"])
+def test_several_discounts_are_as_many_learners(wrap):
+    X, Y = market(7, 120, scale=0.03)
+    together, alone = several_and_single(7, wrap)
+    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
+        masks = {}
+        if 40 <= t < 60:
+            masks["observed"] = without(3, n=7)
+        if 50 <= t < 90:
+            masks["active"] = without(1, 5, n=7)
+        w = together.update(x, y, **masks)
+        rows = [a.update(x, y, **masks) for a in alone]
+        np.testing.assert_allclose(together.portfolios, rows, atol=1e-12)
+        np.testing.assert_allclose(w, np.mean(rows, axis=0), atol=1e-12)
+    assert not np.allclose(rows[0], rows[2], atol=1e-3)
+
+
+def test_names_that_leave_hand_over_in_every_portfolio():
+    X, Y = market(5, 60, scale=0.03)
+    learner = LeastSquares(5, gamma=GAMMAS)
+    learner.run(X, Y)
+    for allowed in (without(0, 2, n=5), without(0, 1, 2, 3, n=5)):
+        restricted = learner.restrict(allowed)
+        np.testing.assert_allclose(learner.portfolios.sum(axis=1), 1.0, atol=1e-12)
+        np.testing.assert_allclose(learner.portfolios.mean(axis=0), restricted, atol=1e-15)
+        assert not learner.portfolios[:, [0, 2]].any()
+
+
+def test_a_learner_of_several_portfolios_has_as_many_votes():
+    X, Y = market(6, 150, scale=0.03)
+    together, alone = several_and_single(6, lambda n, a: Holdings(n, learner=a))
+    votes = [Vote(6, members=[PA(6), *members], names=["pa", "a", "b", "c"]) for members in ([together], alone)]
+    W = [vote.run(X, Y) for vote in votes]
+    np.testing.assert_allclose(W[0], W[1], atol=1e-11)
+    assert votes[0].diagnostics().keys() == votes[1].diagnostics().keys()
+    np.testing.assert_allclose(votes[0].p, votes[1].p, atol=1e-9)
+    assert Vote(6, members=[together.learner]).names == ["LeastSquares_1", "LeastSquares_2", "LeastSquares_3"]
+
+
+def test_a_state_keeps_every_portfolio():
+    X, Y = market(4, 80, scale=0.03)
+    learner = Holdings(4, learner=LeastSquares(4, gamma=GAMMAS, damping=DAMPINGS))
+    learner.run(X[:40], Y[:40])
+    again = Holdings.from_state(learner.state_dict())
+    np.testing.assert_array_equal(again.run(X[40:], Y[40:]), learner.run(X[40:], Y[40:]))
+    np.testing.assert_array_equal(again.portfolios, learner.portfolios)
+    with pytest.raises(ValueError, match="read-only"):
+        again.portfolios[0, 0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"gamma": []}, "gamma"),
+        ({"gamma": [0.9, 1.2]}, "gamma"),
+        ({"gamma": [0.9, 0.0]}, "gamma"),
+        ({"gamma": GAMMAS, "damping": [0.5, 0.5]}, "damping must be one number or 3"),
+        ({"damping": [0.5, 0.5]}, "damping must be one number or 1"),
+        ({"damping": 1.5}, "damping"),
+    ],
+)
+def test_bad_discounts_are_named(options, words):
+    with pytest.raises(ParameterError, match=words):
+        LeastSquares(3, **options)
+
+
+def problem(n, seed, spread):
+    """A quadratic as the moments keep it, and the same written out."""
+    rng = np.random.default_rng(seed)
+    M = rng.standard_normal((2 * n, n))
+    a, c = np.exp(spread * rng.standard_normal(n)), float(np.exp(rng.standard_normal()))
+    H = M.T @ M + 0.5 * np.eye(n)
+    q = H @ rng.dirichlet(np.ones(n)) + rng.standard_normal(n) * rng.choice([0.1, 3.0])
+    B = np.tril(H * np.outer(a, a) / c)
+    quadratic = ScaledQuadratic(B.T, B.reshape(-1)[:: n + 1], c, a, 1.0 / a, q, 0.5)
+    now = rng.dirichlet(np.full(n, 0.5)) * (rng.random(n) < 0.8)
+    now = now / now.sum() if now.any() else np.full(n, 1.0 / n)
+    return quadratic, B, H, q, now
+
+
+@pytest.mark.parametrize("newton", [128, 0], ids=["factorised", "conjugate gradients"])
+@settings(max_examples=200, deadline=None)
+@given(n=st.integers(1, 14), seed=st.integers(0, 100_000), spread=st.sampled_from([0.0, 1.0, 3.0]), share=st.floats(0.3, 1.0))
+def test_the_minimum_on_the_simplex_is_found(newton, n, seed, spread, share):
+    """With all names free, or with some that keep their weights."""
+    quadratic, B, H, q, now = problem(n, seed, spread)
+    before = B.copy()
+    free = np.random.default_rng(seed + 1).random(n) < share
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scaled_quadratic, "NEWTON", newton)
+        for free_names in (None, free if now[free].any() else None):
+            chosen = np.ones(n, dtype=bool) if free_names is None else free_names
+            room = float(now[chosen].sum())
+            found = quadratic.solve(now, room, free_names, 1e-13)
+            still = np.where(chosen, 0.0, now)
+            best, _ = solve_simplex_qp(H[np.ix_(chosen, chosen)], (q - H @ still)[chosen], total=room)
+            np.testing.assert_allclose(found.w[chosen], best, atol=1e-6)
+            np.testing.assert_array_equal(found.w[~chosen], now[~chosen])
+            assert found.w.min() >= 0.0
+            assert found.gap <= 1e-13
+            np.testing.assert_array_equal(B, before)
+
+
+@settings(max_examples=200, deadline=None)
+@given(n=st.integers(2, 14), seed=st.integers(0, 100_000), passes=st.integers(1, 3), enough=st.sampled_from([1e-1, 1e-3, 1e-6]))
+def test_what_is_left_to_gain_is_bounded(n, seed, passes, enough):
+    quadratic, _, H, q, now = problem(n, seed, 1.0)
+    value = lambda w: 0.5 * w @ H @ w - q @ w  # noqa: E731
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scaled_quadratic, "PASSES", passes)
+        found = quadratic.solve(now, 1.0, None, enough)
+    assert value(found.w) - value(solve_simplex_qp(H, q)[0]) <= found.gap + 1e-10
+    assert found.gap <= enough
