@@ -30,7 +30,7 @@ NOT_RUN = {
     r"tracker .*--broker alpaca|tracker paper watch alpaca": "needs the keys of an account",
     r"tracker sweep .*--scheduler": "needs a cluster",
     r"tracker reproduce (?:apas|ispls|vaw)": "takes minutes; tests/research run the same with less",
-    r"tracker .*nasdaq100|tracker .*_1990_2020|tracker .*us40": "needs prices that are not bundled",
+    r"tracker .*nasdaq100|tracker .*_1990_2020|tracker .*_2015_2020|tracker .*us40": "needs prices that are not bundled",
 }
 #: Blocks that other tests run as written: page, kind of block, which ones.
 ELSEWHERE = {
