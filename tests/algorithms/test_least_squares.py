@@ -39,6 +39,28 @@ def test_several_discounts_are_as_many_learners(wrap):
     assert not np.allclose(rows[0], rows[2], atol=1e-3)
 
 
+def test_who_is_not_seen_keeps_its_weight_and_the_others_fit_what_is_left(monkeypatch):
+    """Against the problem written out: the unseen name returns nothing, and the pulls are on the sum that is left."""
+    monkeypatch.setattr("tracker_strategies.algorithms.least_squares.PRECISION", 1e-14)
+    X, Y = market(5, 40, seed=2, scale=0.03)
+    inertia, ridge = 2.0, 1.5
+    learner = LeastSquares(5, gamma=0.97, inertia=inertia, ridge=ridge, damping=0.0, start=[0.1, 0.2, 0.3, 0.25, 0.15])
+    anchor, seen = np.array([0.1, 0.2, 0.3, 0.25, 0.15]), without(3, n=5)
+    A, b = np.zeros((5, 5)), np.zeros(5)
+    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
+        w = learner.weights
+        z = np.where(seen, x, 0.0) if t % 4 == 3 else x
+        free = seen if t % 4 == 3 else np.ones(5, dtype=bool)
+        A, b = 0.97 * A + np.outer(z, z), 0.97 * b + y * z
+        metric, room = np.diag(A).mean(), w[free].sum()
+        pulled = A[np.ix_(free, free)] + (inertia + ridge) * metric * np.eye(free.sum())
+        wish = inertia * w + ridge * np.where(free, anchor, 0.0) * room / anchor[free].sum()
+        best, _ = solve_simplex_qp(pulled, (b + metric * wish - A @ np.where(free, 0.0, w))[free], total=room)
+        new = learner.update(x, y, **({} if free.all() else {"observed": seen}))
+        np.testing.assert_allclose(new[free], best, atol=1e-7)
+        np.testing.assert_array_equal(new[~free], w[~free])
+
+
 def test_names_that_leave_hand_over_in_every_portfolio():
     X, Y = market(5, 60, scale=0.03)
     learner = LeastSquares(5, gamma=GAMMAS)

@@ -189,17 +189,18 @@ class LeastSquares(OnlineAlgorithm):
             for upper, share in zip(self._uppers, (counts / self._c).tolist(), strict=True):
                 add.dsyr(share, z, a=upper, overwrite_a=1)
 
-    def _solve(self, now: Array, free: Mask | None) -> Array:
+    def _solve(self, now: Array, free: Mask | None, inertia: float | None = None) -> Array:
         """Return the portfolios, from those held now; names that are not free keep their weights."""
+        inertia = self.inertia if inertia is None else inertia
         a, inverse, unit, one = self._a, 1.0 / self._a, 1.0 / self._growth, ones(self.n_assets)
         unit *= unit
         part, anchor = (now, self._anchor) if free is None else (np.where(free, now, 0.0), np.where(free, self._anchor, 0.0))
-        size, pull, diagonals = float(anchor.dot(one)), self.inertia + self.ridge, self._diagonals
+        rooms, size, pull, diagonals = part.dot(one), float(anchor.dot(one)), inertia + self.ridge, self._diagonals
         mean = diagonals.dot(inverse * inverse)
         mean *= self._c / max(int(np.count_nonzero(diagonals[0])), 1)
         metric = np.multiply.outer(mean, unit)
-        q = self.inertia * now
-        q += self.ridge / size * anchor if size > 0.0 else self.ridge * now
+        q = inertia * now
+        q += np.multiply.outer(self.ridge / size * rooms, anchor) if size > 0.0 else self.ridge * now
         q *= metric
         q += self._b * inverse
         metric *= np.multiply.outer(pull / self._c, a * a)
@@ -207,7 +208,7 @@ class LeastSquares(OnlineAlgorithm):
         diagonals += metric  # for as long as it takes to solve
         new, self._gap, self._products = now.copy(), 0.0, 0
         least = pull * float(unit[unit.argmin()])
-        figures = zip(mean.tolist(), self._c.tolist(), self._past.tolist(), part.dot(one).tolist(), strict=True)
+        figures = zip(mean.tolist(), self._c.tolist(), self._past.tolist(), rooms.tolist(), strict=True)
         for k, (m, c, past, room) in enumerate(figures):
             if NO_DATA < m < NO_RETURNS and room > 0.0:
                 problem = ScaledQuadratic(self._uppers[k], diagonals[k], c, a, inverse, q[k], least * m)
