@@ -1,7 +1,9 @@
-"""The innermost loops by numpy and by numba: projection, passive-aggressive step, step of the log return; and whole updates.
+"""The innermost loops by numpy and by numba: projection, passive-aggressive step, step of the log return, the quadratic of least
+squares; and whole updates.
 
 Inputs are those of APAS on a synthetic market, with its default trade-off 1/N, where nearly every name is held, and with 0.2,
-where few are. The passive-aggressive step is the large one of a round that missed by one percent.
+where few are. The passive-aggressive step is the large one of a round that missed by one percent. Quadratics are those of a
+discounted past on the same market, each solved from the minimum of the one before, as precisely as the learner does.
 """
 
 from __future__ import annotations
@@ -16,11 +18,19 @@ import numpy as np
 from benchmarks.measure import Report, side_by_side
 from benchmarks.prox import Input, inputs_of_apas, market
 from tracker_strategies.algorithms import APAS, PA, NegativeLogReturn, OnlineAlgorithm, Simplex, kernels
+from tracker_strategies.algorithms.least_squares import PRECISION
+from tracker_strategies.algorithms.scaled_quadratic import ScaledQuadratic
+from tracker_strategies.algorithms.simplex_gradients import Descent
 from tracker_strategies.errors import MissingExtraError
+from tracker_strategies.research.sweeps.worker import one_thread
+from tracker_strategies.strategies import EnsembleTracker
 
 SIZES = (100, 500, 2000, 5000, 20000)
 INPUTS, REPEATS, MICROSECONDS = 20, 40, 1500  # of work in a repeat, roughly
 KERNELS = ("projection", "PA step", "log-return step")
+#: Names of a quadratic, and how many times faster it and a whole bar of the ensemble are to be.
+QUADRATICS = {31: (3.0, 1.2), 100: (4.0, 1.5), 225: (2.0, 1.3)}
+DISCOUNTS, BARS, TIMES = (1.0, 0.98, 0.9), 120, 5
 
 W, H = Simplex(), NegativeLogReturn()
 
@@ -45,6 +55,47 @@ def work(n: int, lam: float) -> dict[str, Callable[[], list[np.ndarray]]]:
     }
 
 
+Quadratic = tuple[ScaledQuadratic, np.ndarray, float]
+
+
+def solved(quadratics: list[Quadratic]) -> list[Descent]:
+    return [problem.solve(start, 1.0, None, enough) for problem, start, enough in quadratics]
+
+
+def quadratics_of_least_squares(n: int, pull: float = 3.0) -> list[Quadratic]:
+    """The last rounds of a stretch of least squares, with the discounts of the ensemble and its pull to the weights held."""
+    X, Y = market(n, BARS)
+    found: list[Quadratic] = []
+    for gamma in DISCOUNTS:
+        w = np.full(n, 1.0 / n)
+        for t in range(BARS - INPUTS, BARS):
+            shares = gamma ** np.arange(t, 0.0, -1.0)
+            discounted, past = X[:t].T * shares, float(shares @ (X[:t] @ w - Y[:t]) ** 2)
+            lower = np.tril(discounted @ X[:t])
+            diagonal = lower.reshape(-1)[:: n + 1]
+            mean = pull * float(diagonal.mean())
+            diagonal += mean
+            q = discounted @ Y[:t] + mean * w
+            problem = ScaledQuadratic(lower.T, diagonal, 1.0, np.ones(n), np.ones(n), q, mean)
+            found.append((problem, w, PRECISION * past))
+            w = solved(found[-1:])[0].w
+    return found
+
+
+def ensemble(n: int) -> Callable[[], None]:
+    """A tracker with the default settings that has seen a stretch of bars; each call goes through the next stretch."""
+    X, Y = market(n, (1 + REPEATS) * BARS)
+    rounds = iter(zip(X, Y.tolist(), strict=True))
+    learner = EnsembleTracker.make_algorithm(EnsembleTracker.params, tuple(f"S{i}" for i in range(n)), 1)
+
+    def bars() -> None:
+        for _ in range(BARS):
+            learner.update(*next(rounds))
+
+    bars()
+    return bars
+
+
 def by(name: str, task: Callable[[], Any], times: int) -> Any:
     kernels.use(name)
     for _ in range(times):
@@ -63,6 +114,8 @@ def run() -> Report:
     gc.freeze()  # or a collection between two repeats would walk through all of numba, for longer than the repeats take
     try:
         _measure(report)
+        with one_thread():
+            _measure_quadratics(report)
     finally:
         gc.unfreeze()
         kernels.use(before)
@@ -88,4 +141,21 @@ def _measure(report: Report) -> None:
                     gap = max(gap, *(float(np.abs(a - b).max()) for a, b in pairs))
     for name, ratio in best.items():
         report.claim(f"{name}: numba against numpy, times faster at the best N", ratio, at_least=3)
-    report.claim("largest difference between the two", gap, at_most=1e-12)
+    report.claim("projection and steps: largest difference between the two", gap, at_most=1e-12)
+
+
+def _measure_quadratics(report: Report) -> None:
+    left = 0.0
+    for n, wanted in QUADRATICS.items():
+        problems = quadratics_of_least_squares(n)
+        contenders: dict[str, Callable[[], Any]] = {}
+        for who in ("numpy", "numba"):
+            contenders[f"{who} quadratic"] = partial(by, who, partial(solved, problems), TIMES)
+            contenders[f"{who} ensemble bar"] = partial(by, who, ensemble(n), 1)
+        timings, results = side_by_side(contenders, REPEATS)
+        for (name, times), least in zip({"quadratic": TIMES * len(problems), "ensemble bar": BARS}.items(), wanted, strict=True):
+            slow, fast = (1e6 * timings[f"{who} {name}"].least / times for who in ("numpy", "numba"))
+            report.rows.append({"N": n, "held": "most", "work": name, "numpy us": slow, "numba us": fast, "x": slow / fast})
+            report.claim(f"{name}, N = {n}: numba against numpy, times faster", slow / fast, at_least=least)
+        left = max(left, *(found.gap / p[2] for found, p in zip(results["numba quadratic"], problems, strict=True)))
+    report.claim("what a quadratic leaves to gain, over what it may", left, at_most=1.0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market
+from tests.algorithms.checks import fingerprint, market
 from tracker_strategies.algorithms import (
     OGD,
     PA,
@@ -23,7 +23,7 @@ from tracker_strategies.algorithms import (
 )
 from tracker_strategies.algorithms.simplex_gradients import descend
 from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import InputError, ParameterError
 
 
 def drifted(w, x):
@@ -158,6 +158,34 @@ def test_only_learners_for_as_many_assets_can_be_wrapped(bad):
 def test_bad_parameters_of_least_squares_are_named(options, words):
     with pytest.raises(ParameterError, match=words):
         LeastSquares(3, **options)
+
+
+@pytest.mark.parametrize(
+    ("learner", "x", "y"),
+    [
+        (PA(3), [9e49, 0.0, 0.0], 9.9e49),
+        (LeastSquares(3), [-1e49, 0.0, 0.0], 60.0),
+        (LeastSquares(3, gamma=[1.0, 0.9]), [-1e49, 0.0, 0.0], 60.0),
+    ],
+    ids=["PA", "LeastSquares", "two discounts"],
+)
+@pytest.mark.parametrize("masks", [{}, {"observed": [True, True, False]}], ids=["all", "masked"])
+def test_a_round_that_is_refused_once_restated_changes_nothing(learner, x, y, masks):
+    holdings = Holdings(3, learner=learner)
+    vote = Vote(3, members=[PA(3), Holdings(3, learner=learner)])
+    for each in (holdings, vote):
+        each.run(*market(3, 10))
+        before = fingerprint(each)
+        with pytest.raises(InputError):
+            each.update(x, y, **masks)
+        assert fingerprint(each) == before
+
+
+def test_what_is_asked_of_the_learner_is_answered_by_the_one_that_learns():
+    learner = Holdings(2, learner=VAW(2))
+    X = 0.01 * np.random.default_rng(0).standard_normal((300, 2))
+    learner.run(X, X[:, 0])
+    assert learner.forecast([0.01, 0.0]) > 0.008
 
 
 def test_a_crash_to_nothing_is_survived():

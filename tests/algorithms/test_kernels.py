@@ -15,8 +15,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.algorithms.test_least_squares import problem
 from tests.markets import random_panel
-from tracker_strategies.algorithms import APAS, PA, NegativeLogReturn, Round, Simplex, kernels, project_simplex, thresholds
+from tracker_strategies.algorithms import (
+    APAS,
+    PA,
+    LeastSquares,
+    NegativeLogReturn,
+    Round,
+    Simplex,
+    kernels,
+    project_simplex,
+    thresholds,
+)
+from tracker_strategies.algorithms.scaled_quadratic import ScaledQuadratic
+from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
 from tracker_strategies.errors import InputError, MissingExtraError, ParameterError
 from tracker_strategies.research.replay import replay
 from tracker_strategies.research.sweeps.cells import code_version
@@ -113,6 +126,119 @@ def test_step_of_the_log_return(pairs, lam, total, sparse):
         np.testing.assert_allclose(b, a, rtol=0, atol=EQUAL)
 
 
+quadratics = {
+    "n": st.integers(1, 40),
+    "seed": st.integers(0, 100_000),
+    "spread": st.sampled_from([0.0, 1.0, 3.0]),
+    "room": st.sampled_from([1e-3, 0.4, 1.0, 7.0]),
+}
+
+
+@needs_numba
+@common
+@given(**quadratics, share=st.floats(0.3, 1.0))
+def test_quadratic(n, seed, spread, room, share):
+    """Names are held at the start or not, sold out on the way or bought, and with a mask some keep their weights."""
+    quadratic, B, H, q, now = problem(n, seed, spread)
+    before, off = B.copy(), 1.0 + 1e-10  # what rounding may do to the sum, and the solution puts right
+    start = now * room * off
+    some = np.random.default_rng(seed + 1).random(n) < share
+    for free in (None, some) if start[some].any() else (None,):
+        chosen = np.ones(n, dtype=bool) if free is None else free
+        still, size = np.where(chosen, 0.0, start), float(start[chosen].sum()) / off
+        a, b = by_both(lambda free=free, size=size: quadratic.solve(start, size, free, 1e-15))
+        best, _ = solve_simplex_qp(H[np.ix_(chosen, chosen)], (q - H @ still)[chosen], total=size)
+        np.testing.assert_allclose(b.w, a.w, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(b.w[chosen], best, rtol=0, atol=1e-7)
+        np.testing.assert_array_equal(b.w[~chosen], start[~chosen])
+        assert b.gap <= 1e-15
+        assert abs(b.w[chosen].sum() - size) <= EQUAL * size
+        assert (b.w >= 0.0).all()
+    np.testing.assert_array_equal(B, before)
+    np.testing.assert_array_equal(start, now * room * off)
+
+
+@needs_numba
+@common
+@given(**quadratics | {"enough": st.sampled_from([1e-1, 1e-3, 1e-6])})
+def test_what_a_quadratic_leaves_to_gain_is_bounded(n, seed, spread, room, enough):
+    quadratic, _, H, q, now = problem(n, seed, spread)
+    kernels.use("numba")
+    found = quadratic.solve(now * room, room, None, enough)
+    best, _ = solve_simplex_qp(H, q, total=room)
+    value = lambda w: 0.5 * w @ H @ w - q @ w  # noqa: E731
+    assert value(found.w) - value(best) <= found.gap + 1e-10
+    assert found.gap <= enough
+    prices, held = H @ found.w - q, found.w > 0.0
+    gains = prices[held].mean() - prices
+    gains[~held] = np.maximum(gains[~held], 0.0)
+    assert found.gap == pytest.approx(gains @ gains / (2.0 * 0.5), rel=1e-6, abs=1e-12), "of the formula, with the floor 0.5"
+    assert 1 <= found.products <= kernels.compiled.MAX_PRODUCTS
+
+
+def parts_of_a_quadratic(n):
+    """What the kernel is given, by name."""
+    _, B, _, q, now = problem(n, 4, 0.0)
+    a = np.random.default_rng(4).uniform(0.5, 2.0, n)
+    numbers = {"c": 0.7, "floor": 0.01, "room": 1.0, "enough": 1e-10}
+    return {"now": now, "upper": (B * np.outer(a, a)).T, "inverse": 1.0 / a, "q": q} | numbers
+
+
+def solved(now, upper, c, inverse, q, floor, room, enough):
+    diagonal = upper.T.reshape(-1)[:: now.size + 1]
+    return ScaledQuadratic(upper, diagonal, c, 1.0 / inverse, inverse, q, floor).solve(now, room, None, enough)
+
+
+@needs_numba
+def test_a_quadratic_is_one_call_whatever_the_memory_looks_like():
+    kernels.use("numba")
+    parts = parts_of_a_quadratic(37)
+    first = kernels.compiled.quadratic_simplex(**parts)
+    for shift in range(1, 9):  # away from every boundary that vector units like
+        moved = dict(parts)
+        for name in ("now", "inverse", "q"):
+            moved[name] = np.empty(37 + shift)[shift:]
+            moved[name][:] = parts[name]
+        moved["upper"] = np.empty(37 * 37 + shift)[shift:].reshape(37, 37).T
+        moved["upper"][:] = parts["upper"]
+        for again in (kernels.compiled.quadratic_simplex(**moved), solved(**parts)):
+            np.testing.assert_array_equal(again.w, first.w)
+            assert (again.gap, again.products) == (first.gap, first.products)
+    strided = dict(parts) | {name: np.repeat(parts[name], 2)[::2] for name in ("now", "inverse", "q")}
+    np.testing.assert_array_equal(kernels.compiled.quadratic_simplex(**strided).w, first.w)
+    rows = dict(parts) | {"upper": np.ascontiguousarray(parts["upper"])}
+    np.testing.assert_array_equal(kernels.compiled.quadratic_simplex(**rows).w, first.w)
+
+
+@needs_numba
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["now", "upper", "c", "inverse", "q", "room"])
+@pytest.mark.parametrize("at", range(3), ids=["held", "not held", "last"])
+def test_a_quadratic_that_is_not_finite_is_left_to_numpy(name, value, at):
+    kernels.use("numba")
+    parts = parts_of_a_quadratic(9)
+    held = parts["now"] > 0.0
+    i = (held.argmax(), held.argmin(), 8)[at]
+    assert held[i] == (at == 0) or at == 2
+    if name in ("c", "room"):
+        parts[name] = value
+    else:
+        parts[name] = parts[name].copy(order="K")
+        parts[name][(0, i) if name == "upper" else i] = value
+    assert kernels.compiled.quadratic_simplex(**parts) is None
+
+
+@needs_numba
+def test_a_quadratic_is_left_to_numpy_where_it_is_too_large_or_never_precise_enough():
+    kernels.use("numba")
+    assert kernels.compiled.quadratic_simplex(**parts_of_a_quadratic(kernels.compiled.LARGEST)) is not None
+    for parts in (parts_of_a_quadratic(kernels.compiled.LARGEST + 1), parts_of_a_quadratic(30) | {"enough": -1.0}):
+        assert kernels.compiled.quadratic_simplex(**parts) is None
+        a, b = by_both(lambda parts=parts: solved(**parts))
+        np.testing.assert_array_equal(a.w, b.w)
+        assert a.products == b.products
+
+
 @needs_numba
 def test_vectors_that_numba_has_no_code_for_are_copied():
     table = np.random.default_rng(3).normal(0.0, 0.5, (40, 3))
@@ -152,7 +278,7 @@ def test_inputs_are_not_changed_and_results_are_new():
 
 
 @needs_numba
-@pytest.mark.parametrize("cls", [PA, APAS])
+@pytest.mark.parametrize("cls", [PA, APAS, LeastSquares])
 def test_a_state_continues_bit_by_bit(cls):
     kernels.use("numba")
     rng = np.random.default_rng(6)
@@ -174,6 +300,22 @@ def test_a_whole_backtest_gives_the_same_weights(params, engine):
     np.testing.assert_allclose(b.decisions, a.decisions, rtol=0, atol=EQUAL)
     np.testing.assert_allclose(b.weights, a.weights, rtol=0, atol=EQUAL)
     np.testing.assert_allclose(b.value, a.value, rtol=1e-9)
+
+
+@needs_numba
+@pytest.mark.parametrize("gaps", [False, True], ids=["all names", "names that come and go"])
+@pytest.mark.parametrize("n_assets", [12, 140])
+def test_a_whole_backtest_of_least_squares_gives_the_same_weights(n_assets, gaps, monkeypatch):
+    """As precise as asked for: both solve each bar to a given share of past errors, and numpy's factorisation often beyond."""
+    panel = random_panel(n_bars=80, n_assets=n_assets, seed=9, gaps=gaps)
+    options = {"listing_warmup": 2, "delist_after": 3}
+    a, b = by_both(lambda: replay(panel, "ensemble", options))
+    assert (a.decisions != b.decisions).any(), "numba has solved it"
+    assert b.metrics()["te_rms"] == pytest.approx(a.metrics()["te_rms"], rel=1e-2)
+    monkeypatch.setattr("tracker_strategies.algorithms.least_squares.PRECISION", 1e-15)
+    a, b = by_both(lambda: replay(panel, "ensemble", options))
+    assert np.abs(a.decisions[-1] - a.decisions[0]).max() > 1e-3, "the weights have moved"
+    np.testing.assert_allclose(b.decisions, a.decisions, rtol=0, atol=1e-8)
 
 
 # ------------------------------------------------------------------ who is asked

@@ -110,6 +110,51 @@ def test_bad_discounts_are_named(options, words):
         LeastSquares(3, **options)
 
 
+@pytest.mark.parametrize("size", [1e-7, 1e-9, 1e-16, 1e-30, 1e-90])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_returns_too_small_for_the_index_leave_the_portfolio_on_the_simplex(n, size):
+    """The fit would need weights of billions, and all digits are lost on the way."""
+    for learner in (LeastSquares(n, gamma=[1.0, 0.9], damping=[1.0, 0.0]), Holdings(n, learner=LeastSquares(n))):
+        for x, y in ((size, 0.01), (size, -0.01), (0.01, 0.001)):
+            w = learner.update(np.full(n, x), y)
+            assert w.min() >= 0.0
+            assert w.sum() == pytest.approx(1.0, abs=1e-14)
+
+
+def test_sums_do_not_wander():
+    X, Y = market(6, 500, scale=0.05)
+    learner = Holdings(6, learner=LeastSquares(6, gamma=GAMMAS))
+    for _ in range(6):
+        learner.run(X, Y)
+    assert np.abs(learner.portfolios.sum(axis=1) - 1.0).max() < 2e-15
+
+
+@pytest.mark.parametrize("gammas", [[0.5, 1.0], [1.0, 0.5]])
+def test_a_short_memory_that_has_run_dry_does_not_disturb_the_others(gammas):
+    rng = np.random.default_rng(0)
+    learner, alone = LeastSquares(5, gamma=gammas, damping=0.0), LeastSquares(5, gamma=1.0, damping=0.0)
+    rounds = [0.01 * rng.standard_normal(5) for _ in range(50)] + [np.zeros(5)] * 1300 + [np.array([0.01, 0.0, 0.0, 0.0, 0.0])]
+    for x in rounds:
+        learner.update(x, float(x[0]))
+        alone.update(x, float(x[0]))
+    np.testing.assert_allclose(learner.portfolios[gammas.index(1.0)], alone.weights, atol=1e-12)
+
+
+def test_an_interruption_leaves_the_moments_as_they_were(monkeypatch):
+    X, Y = market(4, 30, scale=0.03)
+    learner = LeastSquares(4, gamma=GAMMAS)
+    learner.run(X, Y)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    before = learner._diagonals.copy()
+    monkeypatch.setattr(ScaledQuadratic, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learner._solve(learner.portfolios, None)
+    np.testing.assert_array_equal(learner._diagonals, before)
+
+
 def problem(n, seed, spread):
     """A quadratic as the moments keep it, and the same written out."""
     rng = np.random.default_rng(seed)

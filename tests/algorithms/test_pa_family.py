@@ -187,3 +187,11 @@ def test_targets_are_refused_when_they_are_not_what_was_announced() -> None:
     for wrong in ({"n_targets": 0}, {"eps": [1e-4]}, {"eps": -1.0}, {"omega": [1.0, 0.0]}, {"rule": "vote"}):
         with pytest.raises(ParameterError):
             MultiTargetPA(3, **({"n_targets": 2} | wrong))
+
+
+def test_nobody_moves_when_the_unseen_hold_everything():
+    """A late listing and a halt: those that could move have nothing."""
+    learner = MultiplicativePA(3)
+    learner.update([0.01, 0.02, 0.03], 0.01, active=[False, True, False])
+    learner.update([0.01, 0.02, 0.03], 0.01)
+    assert learner.update([0.01, 0.02, 0.03], 0.01, observed=[True, False, True]).tolist() == [0.0, 1.0, 0.0]

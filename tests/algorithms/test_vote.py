@@ -14,6 +14,7 @@ from tests.algorithms.learners import PORTFOLIO_LEARNERS
 from tests.algorithms.universe_checks import assert_on_simplex, without
 from tracker_strategies.algorithms import (
     APAS,
+    OGD,
     PA,
     PAS,
     SLAIT,
@@ -24,6 +25,7 @@ from tracker_strategies.algorithms import (
     ConstantWeights,
     NegativeLogReturn,
     OnlineAlgorithm,
+    RealSpace,
     Simplex,
     Vote,
 )
@@ -120,6 +122,25 @@ def test_masks_reach_the_members() -> None:
     vote.restrict(without(1, 2))
     assert all(m.weights[2] == 0.0 for m in vote._members)
     assert_on_simplex(vote.update(X[30], Y[30]))
+
+
+def test_members_keep_what_cannot_be_traded_when_others_leave() -> None:
+    alone = ConstantWeights(3)
+    vote = Vote(3, members=[alone, PA(3)])
+    masks = {"active": [True, True, False], "observed": [True, False, True]}
+    w = alone.clone().update([0.01, 0.02, 0.0], 0.01, **masks)
+    vote.update([0.01, 0.02, 0.0], 0.01, **masks)
+    np.testing.assert_array_equal(vote._members[0].weights, w)
+    assert vote._members[1].weights[1] == w[1] == 1.0 / 3.0
+
+
+def test_gradients_without_bound_change_nobody() -> None:
+    vote = Vote(3, members=[PA(3, feasible=RealSpace()), OGD(3, eta=1e60, feasible=RealSpace())])
+    vote.update([1e39, 0.0, 1e39], 1.0)
+    before = fingerprint(vote)
+    with pytest.raises(InputError, match="gradient"):
+        vote.update([1e39, 0.0, 1e39], 1.0)
+    assert fingerprint(vote) == before
 
 
 def test_a_round_that_one_member_refuses_changes_nobody() -> None:

@@ -12,6 +12,7 @@ from datafeeds import MarketPanel, synthetic_market
 from tracker_strategies import CostModel
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, read_rows, run_sweep
+from tracker_strategies.research.sweeps.driver import Unwatched
 from tracker_strategies.research.sweeps.report import findings, write_report
 from tracker_strategies.research.sweeps.report_charts import pareto
 from tracker_strategies.research.sweeps.results import load
@@ -31,6 +32,14 @@ def parquet(panel, folder, name="market"):
     path = folder / f"{name}.parquet"
     panel.to_frame().to_parquet(path)
     return str(path)
+
+
+def compared(folder):
+    """Fields of the comparison page; the path of a run is its active returns and its log returns over the index."""
+    fields = json.loads(re.search(r'id="data">(.*?)</script>', (folder / "comparison.html").read_text())[1])["fields"]
+    for run in [run for field in fields for run in field["runs"]]:
+        run["path"] = [np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float) for text in run["path"]]
+    return fields
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +95,13 @@ def test_the_page_stands_alone_and_shows_all_parts(swept):
 def test_the_best_and_the_baselines_can_be_compared_bar_by_bar(swept):
     found = write_report(swept, draws=200)
     assert 'href="comparison.html"' in (swept / "report.html").read_text()
-    data = json.loads(re.search(r'id="data">(.*?)</script>', (swept / "comparison.html").read_text())[1])
-    assert len(data["fields"]) == len(found["settings"]) == 2
-    for field, told in zip(data["fields"], found["settings"], strict=True):
+    fields = compared(swept)
+    assert len(fields) == len(found["settings"]) == 2
+    for field, told in zip(fields, found["settings"], strict=True):
         cells = [*told["baselines"].values(), *told["best"]]
         assert [run["te"] for run in field["runs"]] == [cell["te_rms"] for cell in cells]
         for run, cell in zip(field["runs"], cells, strict=True):
-            active, excess = (np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float) for text in run["path"])
+            active, excess = run["path"]
             assert len(active) == len(excess) == told["n_bars"]
             assert np.sqrt((active**2).mean()) == pytest.approx(cell["te_rms"], rel=1e-5)
             assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-5)
@@ -105,13 +114,12 @@ def test_curves_over_several_seeds_end_at_the_figures_of_the_table(tmp_path):
     )
     run_sweep(sweep, tmp_path, jobs=1)
     (told,) = write_report(tmp_path, draws=200)["settings"]
-    page = (tmp_path / "comparison.html").read_text()
-    assert "Of several seeds: the mean" in page
-    (field,) = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])["fields"]
+    assert "Of several seeds: the mean" in (tmp_path / "comparison.html").read_text()
+    (field,) = compared(tmp_path)
     columns = ("strategy", "params", "seed", "fold", "part", "excess")
     rows = read_rows(tmp_path, columns).to_pandas().query("part == 'test'").sort_values("fold")
     for run, cell in zip(field["runs"], [*told["baselines"].values(), *told["best"]], strict=True):
-        active, excess = (np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float) for text in run["path"])
+        active, excess = run["path"]
         assert len(active) == len(excess) == told["n_bars"] / 3 == 60
         assert np.sqrt((active**2).mean()) == pytest.approx(cell["te_rms"], rel=1e-5)
         assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-5)
@@ -119,6 +127,95 @@ def test_curves_over_several_seeds_end_at_the_figures_of_the_table(tmp_path):
         seeds = np.array([np.concatenate(list(one["excess"])) for _, one in own.groupby("seed")])
         assert seeds.shape == (3, 60)
         np.testing.assert_allclose(excess.cumsum(), seeds.astype(float).cumsum(axis=1).mean(axis=0), atol=1e-6)
+
+
+def stored(folder, cell):
+    """Paths of a candidate as its rows have them, the longest one of each seed and window, by seed and first scored row."""
+    columns = ("strategy", "params", "seed", "score_from", "stop", "active", "excess")
+    rows = read_rows(folder, columns).to_pandas().sort_values("stop")
+    own = rows[(rows["strategy"] == cell["strategy"]) & (rows["params"] == json.dumps(cell["params"]))]
+    return {
+        (seed, start): tuple(np.asarray(path, dtype=float) for path in (active, excess))
+        for seed, start, active, excess in zip(*(own[c] for c in ("seed", "score_from", "active", "excess")), strict=True)
+    }
+
+
+OTHER_BARS = "not all seeds were scored on the same bars"
+
+
+def test_seeds_scored_from_different_bars_on_are_averaged_window_by_window(tmp_path):
+    space, data = Space(("pa",), {"eps": (1e-4, 3e-4)}), ("synthetic:n_assets=5,n_bars=80",)
+    run_sweep(Sweep(space, data=data, seeds=(0, 1), eval_from=0.5), tmp_path, jobs=1)
+    run_sweep(Sweep(space, data=data, seeds=(2,), eval_from=0.25), tmp_path, jobs=1, extend=True)
+    (told,) = write_report(tmp_path, draws=200)["settings"]
+    assert OTHER_BARS in (tmp_path / "comparison.html").read_text()
+    (field,) = compared(tmp_path)
+    for run, cell in zip(field["runs"], [*told["baselines"].values(), *told["best"]], strict=True):
+        active, excess = run["path"]
+        own = stored(tmp_path, cell)
+        assert {place: len(a) for place, (a, _) in own.items()} == {(0, 40): 40, (1, 40): 40, (2, 20): 60}
+        both = np.sqrt((own[0, 40][0] ** 2 + own[1, 40][0] ** 2) / 2)
+        np.testing.assert_allclose(active, [*np.abs(own[2, 20][0]), *both], rtol=1e-6)
+        np.testing.assert_allclose(excess, [*own[2, 20][1] / 3, *(own[0, 40][1] + own[1, 40][1]) / 3], rtol=1e-6)
+        assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-6)
+
+
+class Stop(Unwatched):
+    """Ends a sweep after so many rows."""
+
+    def __init__(self, rows):
+        self.left = rows
+
+    def row(self, row):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+def test_the_short_path_of_an_unfinished_halving_is_not_mixed_with_other_bars(tmp_path):
+    sweep = Sweep(
+        Space(("pa",), {"eps": (1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 1e-1)}),
+        data=("synthetic:n_assets=5,n_bars=181",),
+        seeds=(0, 1),
+        search="halving",
+        halving=Halving(3, 2),
+        baselines=(),
+    )
+    # Six candidates on a third of the bars of both seeds, then the best two of them on all bars of the first seed alone.
+    assert run_sweep(sweep, tmp_path, jobs=1, watcher=Stop(6 * 2 + 2)).stopped
+    (setting,) = load(tmp_path).settings
+    assert setting.sizes == (180, 60)
+    (told,) = write_report(tmp_path, draws=200)["settings"]
+    assert OTHER_BARS in (tmp_path / "comparison.html").read_text()
+    (field,) = compared(tmp_path)
+    assert len(field["runs"]) == 2
+    for run, cell in zip(field["runs"], told["best"], strict=True):
+        active, excess = run["path"]
+        own = stored(tmp_path, cell)
+        np.testing.assert_allclose(active, np.abs([*own[1, 0][0], *own[0, 0][0]]), rtol=1e-6)
+        np.testing.assert_allclose(excess, np.array([*own[1, 0][1], *own[0, 0][1]]) / 2, rtol=1e-6)
+        assert np.sqrt((active**2).mean()) == pytest.approx(cell["te_rms"], rel=1e-5)  # every window has one seed
+        assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-6)
+    assert not run_sweep(sweep, tmp_path, jobs=1).stopped
+    write_report(tmp_path, draws=200)
+    assert OTHER_BARS not in (tmp_path / "comparison.html").read_text()
+    (field,) = compared(tmp_path)
+    assert {len(path) for run in field["runs"] for path in run["path"]} == {180}
+
+
+def test_sources_are_fields_of_their_own_whose_seeds_are_averaged_apart(tmp_path):
+    data = ("synthetic:n_assets=5,n_bars=80", "synthetic:n_assets=4,n_bars=120")
+    run_sweep(Sweep(Space(("pa",), {"eps": (1e-4, 3e-4)}), data=data, seeds=(0, 1)), tmp_path, jobs=1)
+    settings = write_report(tmp_path, draws=200)["settings"]
+    assert OTHER_BARS not in (tmp_path / "comparison.html").read_text()
+    fields = compared(tmp_path)
+    assert sorted(len(field["runs"][0]["path"][0]) for field in fields) == [79, 119]
+    for field, told in zip(fields, settings, strict=True):
+        for run, cell in zip(field["runs"], [*told["baselines"].values(), *told["best"]], strict=True):
+            active, excess = run["path"]
+            assert len(active) == len(excess) == told["n_bars"] / 2
+            assert np.sqrt((active**2).mean()) == pytest.approx(cell["te_rms"], rel=1e-5)
+            assert excess.sum() == pytest.approx(cell["excess_log_return"], abs=1e-6)
 
 
 def test_holidays_of_the_index_are_bars_of_neither_figures_nor_paths(tmp_path):

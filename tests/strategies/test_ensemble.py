@@ -84,7 +84,7 @@ def test_thirty_names_track_better_than_slait_with_as_many():
     [
         ("ensemble", {"discounts": "1,1"}, "discounts"),
         ("ensemble", {"discounts": "x"}, "discounts"),
-        ("ensemble", {"discounts": "1.5"}, "gamma"),
+        ("ensemble", {"discounts": "1.5"}, "discounts"),
         ("pa", {"coordinates": "polar"}, "coordinates"),
         ("least-squares", {"gamma": 0.0}, "gamma"),
         ("pa", {"max_names": 4}, "max_names"),

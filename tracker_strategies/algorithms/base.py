@@ -233,6 +233,14 @@ class OnlineAlgorithm(Stateful, ABC):
         """Return the weights after those of `left` went to `stay`."""
         return self._handed_on(self._w, allowed, stay, left)
 
+    def _handed_over(self, held: Array, stay: Mask, free: Mask) -> Array:
+        """Return what is held after those that leave have given theirs to the names that take part in a round."""
+        if not free.any() or not held[~stay].any():
+            return held
+        w = np.where(stay, held, 0.0)
+        w[free] = self.feasible.slice(free, stay & ~free, held).project(held[free])
+        return w
+
     def _handed_on(self, held: Array, allowed: Mask, stay: Mask, left: Mask) -> Array:
         """Return what is held after `left` gave theirs to `stay`; when nobody stays, the newcomers make a fresh start."""
         if not held[left].any():

@@ -67,6 +67,9 @@ class GradientLearner(OnlineAlgorithm):
         y = super()._target(y)
         return label(y) if self.loss == "hinge" else y
 
+    def _may_refuse(self, masked: bool) -> bool:
+        return super()._may_refuse(masked) or not self.feasible.portfolio  # whose predictions, so gradients, have no bound
+
     def _forget(self, left: Mask) -> None:
         if self._sum_g is not None:
             self._sum_g[left] = 0.0

@@ -11,7 +11,7 @@ from tracker_strategies.algorithms.thresholds import ZERO, ones
 from tracker_strategies.algorithms.validation import Array, Mask, count, mask
 from tracker_strategies.errors import ParameterError
 
-LEAST, MOST = np.array(0.02), np.array(50.0)
+LEAST, MOST = np.array(0.02), np.array(50.0)  # arrays spare numpy a conversion
 """Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
 
 
@@ -75,7 +75,7 @@ class Holdings(OnlineAlgorithm):
         """What is asked of the learner beyond the common contract, such as its side information."""
         if name.startswith("_") or name == "learner":
             raise AttributeError(name)
-        return getattr(self.learner, name)
+        return getattr(self._inner, name)
 
     def update(self, x: Any, y: Any, *, active: Any = None, observed: Any = None, **given: Any) -> Array:
         """Learn from one round and return the weights for the next: :meth:`OnlineAlgorithm.update`."""
@@ -90,12 +90,13 @@ class Holdings(OnlineAlgorithm):
         moves = x if free.all() else np.where(free, x, 0.0)
         self._norm2(moves)
         masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
-        learner = self._to_learn(bool(masks))
+        learner = self._to_learn(bool(masks) or self._active is not None)
         before = np.array([self._handed_over(w, stay, free) for w in learner.portfolios])
+        after = drifted(before, moves, free)
+        growth, moves, y = _restated(learner, before, after, moves, y, free)
         if free.any() and (~stay if self._active is None else self._active & ~stay).any():
             learner.restrict(stay)  # who leaves is forgotten before the past is restated
-        learner._take(drifted(before, moves, free))
-        moves, y = _restated(learner, before, moves, y, free)
+        _go_on(learner, after, growth)
         w = learner.update(moves, y, **masks, **given)
         self._inner, self._active = learner, None if allowed.all() else allowed.copy()
         return self._commit(w)
@@ -105,8 +106,9 @@ class Holdings(OnlineAlgorithm):
         self._norm2(x)
         learner = self._to_learn(False)
         before = learner.portfolios
-        learner._take(drifted(before, x))
-        x, y = _restated(learner, before, x, y)
+        after = drifted(before, x)
+        growth, x, y = _restated(learner, before, after, x, y)
+        _go_on(learner, after, growth)
         w = learner.update(x, y, **given)
         self._inner = learner
         return self._commit(w)
@@ -114,14 +116,6 @@ class Holdings(OnlineAlgorithm):
     def _to_learn(self, masked: bool) -> OnlineAlgorithm:
         """Return the learner, or a copy where it may refuse the round: that must change nothing."""
         return self._inner.clone() if self._inner._may_refuse(masked) else self._inner
-
-    def _handed_over(self, w: Array, stay: Mask, free: Mask) -> Array:
-        """Return the weights after those that leave have given theirs to the names that take part, before prices move."""
-        if not free.any() or not w[~stay].any():
-            return w
-        handed = np.where(stay, w, 0.0)
-        handed[free] = self.feasible.slice(free, stay & ~free, w).project(w[free])
-        return handed
 
     def restrict(self, active: Any) -> Array:
         """Take the assets that may be held from now on: :meth:`OnlineAlgorithm.restrict`."""
@@ -145,14 +139,28 @@ class Holdings(OnlineAlgorithm):
         return self._inner.diagnostics()
 
 
-def _restated(learner: OnlineAlgorithm, before: Array, x: Array, y: Any, free: Mask | None = None) -> tuple[Array, Any]:
-    """Restate the past of a learner whose weights have drifted from `before`, and return the round that it is to take in."""
-    rescale = getattr(learner, "_rescale", None)
-    if rescale is None:
-        return x, y + float((learner._w - before[0]).dot(x))
-    s = _relative_growth(x, y) if free is None else np.where(free, _relative_growth(x, y), 1.0)
-    rescale(s)
-    return x / s, y
+def _restated(
+    learner: OnlineAlgorithm, before: Array, after: Array, x: Array, y: Any, free: Mask | None = None
+) -> tuple[Array | None, Array, Any]:
+    """Return by what the past of a learner is to be restated (None: not at all), and the round that it is to take in then.
+
+    Numbers that the learner would refuse are refused here, before anything has changed.
+    """
+    growth = None
+    if hasattr(learner, "_rescale"):
+        growth = _relative_growth(x, y) if free is None else np.where(free, _relative_growth(x, y), 1.0)
+        x = x / growth
+    else:
+        y = y + float((after[0] - before[0]).dot(x))
+    learner._norm2(x)
+    return growth, x, learner._target(y)
+
+
+def _go_on(learner: Any, portfolios: Array, growth: Array | None) -> None:
+    """Let a learner go on from portfolios that prices have changed, its past restated by the growth of the names."""
+    learner._take(portfolios)
+    if growth is not None:
+        learner._rescale(growth)
 
 
 def _relative_growth(x: Array, y: Any) -> Array:

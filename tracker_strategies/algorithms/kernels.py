@@ -7,7 +7,8 @@ In Python, or for a command and the workers that it starts::
 
     TRACKER_KERNELS=numba tracker sweep ...
 
-Results agree to 1e-12; not to the last bit, since numba adds up in another order.
+Results agree to 1e-12, those of least squares to the precision of its solution; not to the last bit, since numba adds up in
+another order.
 """
 
 from __future__ import annotations

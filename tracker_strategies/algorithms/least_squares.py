@@ -24,10 +24,10 @@ NO_DATA, NO_RETURNS = 1e-200, 1e100
 
 FADE, MOST_GROWTH = 0.998, 1e3
 """Memory of the growth of names, and what bounds it: over decades it spreads by powers of ten, and what a name was worth then
-says
-nothing now."""
+says nothing now."""
 PRECISION = 1e-4
-"""The solution leaves at most this share of the (weighted, discounted) squared errors of the past to gain."""
+"""The solution leaves at most this share of the (weighted, discounted) squared errors of the past to gain. A tenth of it takes a
+third more products, and changes the tracking errors of markets by less than one percent."""
 
 
 class LeastSquares(OnlineAlgorithm):
@@ -68,8 +68,8 @@ class LeastSquares(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round and discount: one rank-one update and some 10 to 20 products with an N x N matrix, or a factorisation and two
-    products for up to 128 names; memory O(K N^2).
+    Cost a round and discount: one rank-one update, and a factorisation, seldom two, for up to 100 names, or some 5 to 20 products
+    with an N x N matrix for more. Memory O(K N^2).
 
     Examples
     --------
@@ -107,7 +107,7 @@ class LeastSquares(OnlineAlgorithm):
         super().__init__(n_assets, feasible=Simplex(), start=start)
         self.gamma, self._gammas = _shares("gamma", gamma)
         if not self._gammas.all():
-            raise ParameterError(f"gamma must be in (0, 1], got {gamma!r}")
+            raise ParameterError(f"gamma must not be 0, which would forget everything at once, got {gamma!r}")
         self.damping, self._dampings = _shares("damping", damping)
         K, N = len(self._gammas), self.n_assets
         if len(self._dampings) not in (1, K):
@@ -130,7 +130,8 @@ class LeastSquares(OnlineAlgorithm):
         self._view()
 
     def _view(self) -> None:
-        """Look at the second moments as Fortran does, and at their diagonals."""
+        """Make what is looked at in every round: the second moments as Fortran sees them, their diagonals, all discounts."""
+        self._B = np.ascontiguousarray(self._B)
         K, N, _ = self._B.shape
         self._uppers, self._diagonals = [part.T for part in self._B], self._B.reshape(K, -1)[:, :: N + 1]
         self._fading = np.repeat(self._gammas[:, None], N, axis=1)
@@ -194,10 +195,13 @@ class LeastSquares(OnlineAlgorithm):
         inertia = self.inertia if inertia is None else inertia
         a, inverse, unit, one = self._a, 1.0 / self._a, 1.0 / self._growth, ones(self.n_assets)
         unit *= unit
-        part, anchor = (now, self._anchor) if free is None else (np.where(free, now, 0.0), np.where(free, self._anchor, 0.0))
-        rooms, size, pull, diagonals = part.dot(one), float(anchor.dot(one)), inertia + self.ridge, self._diagonals
+        anchor = self._anchor if free is None else np.where(free, self._anchor, 0.0)
+        # The sum is 1, whatever rounding did to it.
+        rooms = ones(len(now)) if free is None else now[:, free].sum(axis=1)
+        size, pull, diagonals = float(anchor.dot(one)), inertia + self.ridge, self._diagonals
         mean = diagonals.dot(inverse * inverse)
-        mean *= self._c / max(int(np.count_nonzero(diagonals[0])), 1)
+        mean *= self._c
+        mean /= [max(np.count_nonzero(squares), 1) for squares in diagonals]
         metric = np.multiply.outer(mean, unit)
         q = inertia * now
         q += np.multiply.outer(self.ridge / size * rooms, anchor) if size > 0.0 else self.ridge * now
@@ -206,16 +210,20 @@ class LeastSquares(OnlineAlgorithm):
         metric *= np.multiply.outer(pull / self._c, a * a)
         squares = diagonals.copy()
         diagonals += metric  # for as long as it takes to solve
+        try:
+            return self._solved(now, rooms, free, q, inverse, mean, pull * float(unit[unit.argmin()]))
+        finally:
+            diagonals[:] = squares
+
+    def _solved(self, now: Array, rooms: Array, free: Mask | None, q: Array, inverse: Array, mean: Array, least: float) -> Array:
         new, self._gap, self._products = now.copy(), 0.0, 0
-        least = pull * float(unit[unit.argmin()])
         figures = zip(mean.tolist(), self._c.tolist(), self._past.tolist(), rooms.tolist(), strict=True)
         for k, (m, c, past, room) in enumerate(figures):
             if NO_DATA < m < NO_RETURNS and room > 0.0:
-                problem = ScaledQuadratic(self._uppers[k], diagonals[k], c, a, inverse, q[k], least * m)
+                problem = ScaledQuadratic(self._uppers[k], self._diagonals[k], c, self._a, inverse, q[k], least * m)
                 found = problem.solve(now[k], room, free, PRECISION * max(past, m * 1e-12))
                 new[k] = found.w
                 self._gap, self._products = max(self._gap, found.gap), self._products + found.products
-        diagonals[:] = squares
         return new
 
     def _rescale(self, s: Array) -> None:
@@ -248,13 +256,13 @@ class LeastSquares(OnlineAlgorithm):
         return self._kept(np.array([self._handed_on(row, allowed, stay, left) for row in self._P]))
 
     def diagnostics(self) -> dict[str, float]:
-        """Return the last round's error, the bound of what the solution leaves to gain, and products that it took."""
+        """Return the last round's error, the bound of what the solution leaves to gain, and products that it took to know."""
         return {"error": self._error, "gap": self._gap, "products": float(self._products)}
 
 
 def _shares(name: str, given: Any) -> tuple[float | list[float], Array]:
     """Return one number in [0, 1], or a list of them, as given and as an array."""
-    several = isinstance(given, list | tuple | np.ndarray)
+    several = isinstance(given, list | tuple | np.ndarray) and np.ndim(given) > 0
     values = [number(name, value, least=0.0) for value in (given if several else [given])]
     if not values or max(values) > 1.0:
         raise ParameterError(f"{name} must be a number in [0, 1] or several of them, got {given!r}")

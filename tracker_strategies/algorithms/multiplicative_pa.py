@@ -87,7 +87,7 @@ class MultiplicativePA(OnlineAlgorithm):
         else:
             size, factor = float(np.abs(v).max()), (0.125 if self.task == "uniclass" else 4.0)
         tau = factor * loss / size**2 if size * size > ZERO_NORM2 else 0.0
-        if tau > 0.0:
+        if tau > 0.0 and w.any():  # else those that cannot move hold everything
             raw = v - float(v.max())
             raw *= tau
             np.exp(raw, raw)

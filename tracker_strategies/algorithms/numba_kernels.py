@@ -1,8 +1,9 @@
-"""The projection on the simplex, with or without a step before it, and the exact step of the log return, compiled by numba.
+"""Compiled by numba: the projection on the simplex, alone or after a step, the exact step of the log return, and the quadratic.
 
-The same iterations as in :mod:`~tracker_strategies.algorithms.thresholds` and :mod:`~tracker_strategies.algorithms.log_prox`, as
-loops that read each vector once per iteration and allocate nothing but the result. Every function returns None where its
-counterpart would hand over to a slower method. Imported by :func:`kernels.use`, never otherwise.
+The same iterations as in :mod:`~tracker_strategies.algorithms.thresholds`, :mod:`~tracker_strategies.algorithms.log_prox` and
+:mod:`~tracker_strategies.algorithms.simplex_gradients`, as loops that read each vector once or twice per iteration and allocate
+nothing but the result and a few vectors at the start. Every function returns None where its counterpart would hand over to a
+slower method, or is the better one. Imported by :func:`kernels.use`, never otherwise.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numba import boolean, float64, njit, types
 
 from tracker_strategies.algorithms.log_prox import MAX_STEPS
+from tracker_strategies.algorithms.simplex_gradients import Descent
 from tracker_strategies.algorithms.thresholds import MAX_NEWTON
 from tracker_strategies.algorithms.validation import Array
 
@@ -24,6 +26,11 @@ OPTIONS = {"fastmath": {"reassoc"}, "error_model": "numpy"}
 
 IN = types.Array(float64, 1, "C", readonly=True)
 OUT = types.Array(float64, 1, "C")
+LOWER = types.Array(float64, 2, "C", readonly=True)
+
+LARGEST, MAX_PRODUCTS = 600, 200
+"""Up to so many names the quadratic is solved here: beyond, products with its matrix are all that counts, and those of BLAS are
+faster. Most of them in a row, as in :func:`simplex_gradients.descend`."""
 
 
 def _compiled(*signature: Any) -> Callable[[Any], Any]:
@@ -39,6 +46,7 @@ def _compiled(*signature: Any) -> Callable[[Any], Any]:
 
 
 _inlined: Callable[[Any], Any] = njit(inline="always", **OPTIONS)
+_called: Callable[[Any], Any] = njit(**OPTIONS)  # as fast where there is more to do than to call, and compiled once
 
 
 @_compiled(IN, float64, OUT)
@@ -119,6 +127,115 @@ def _log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Arra
     return False
 
 
+@_called
+def _product(lower: Array, c: float, inverse: Array, v: Array, scaled: Array, Hv: Array) -> None:
+    """Write c B v / (a a') into Hv. Rows of the lower triangle serve as columns too, and go in pairs: both share loads of Hv."""
+    n = v.shape[0]
+    for i in range(n):
+        scaled[i] = v[i] * inverse[i]
+    if n % 2 == 1:
+        Hv[0] = lower[0, 0] * scaled[0]
+    for i in range(n % 2, n, 2):
+        k = i + 1
+        v_i, v_k, row_i, row_k = scaled[i], scaled[k], 0.0, 0.0
+        for j in range(i):
+            row_i += lower[i, j] * scaled[j]
+            row_k += lower[k, j] * scaled[j]
+            Hv[j] += lower[i, j] * v_i + lower[k, j] * v_k
+        Hv[i] = row_i + lower[i, i] * v_i + lower[k, i] * v_k
+        Hv[k] = row_k + lower[k, i] * v_i + lower[k, k] * v_k
+    for i in range(n):
+        Hv[i] *= c * inverse[i]
+
+
+@_called
+def _face(g: Array, held: Array) -> tuple[float, float]:
+    """Return the mean price of the names held, and the square of the gradient along their face."""
+    price, count, rr = 0.0, 0.0, 0.0
+    for i in range(g.shape[0]):
+        price += g[i] * held[i]
+        count += held[i]
+    level = price / count
+    for i in range(g.shape[0]):
+        r = (level - g[i]) * held[i]
+        rr += r * r
+    return level, rr
+
+
+@_compiled(IN, LOWER, float64, IN, IN, float64, float64, float64, OUT, OUT)
+def _quadratic_simplex(
+    now: Array, lower: Array, c: float, inverse: Array, q: Array, floor: float, room: float, enough: float, w: Array, ends: Array
+) -> bool:
+    n = now.shape[0]
+    g, p, Hp, scaled, held = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    limit, used = 2.0 * floor * enough, 1
+    _product(lower, c, inverse, now, scaled, g)
+    for i in range(n):
+        w[i] = now[i]
+        g[i] -= q[i]
+        held[i] = 1.0 if now[i] > 0.0 else 0.0
+    while True:
+        level, rr = _face(g, held)
+        outside = 0.0
+        for i in range(n):
+            cheap = level - g[i]
+            cheap *= (1.0 if cheap > 0.0 else 0.0) * (1.0 - held[i])  # no branches here either
+            outside += cheap * cheap
+        if rr + outside <= limit:
+            break
+        if not rr + outside < math.inf:
+            return False
+        if outside > rr:  # more is to be gained by names that are not held than by those that are
+            for i in range(n):
+                if level > g[i]:
+                    held[i] = 1.0
+            level, rr = _face(g, held)
+        for i in range(n):
+            p[i] = (level - g[i]) * held[i]
+        while True:
+            if used >= MAX_PRODUCTS:
+                return False
+            _product(lower, c, inverse, p, scaled, Hp)
+            used += 1
+            curvature, sold = 0.0, 0.0
+            for i in range(n):
+                curvature += p[i] * Hp[i]
+            if not 0.0 < curvature < math.inf:
+                return False
+            step = rr / curvature
+            for i in range(n):
+                sold += 1.0 if w[i] + step * p[i] < 0.0 else 0.0
+            if sold > 0.0:  # names are sold out on the way: go as far as the first, and drop it
+                first = math.inf
+                for i in range(n):
+                    if w[i] + step * p[i] < 0.0:
+                        first = min(first, w[i] / -p[i])
+                for i in range(n):
+                    gone = w[i] + step * p[i] < 0.0 and w[i] / -p[i] <= first
+                    w[i] = 0.0 if gone else w[i] + first * p[i]
+                    g[i] += first * Hp[i]
+                    held[i] = 0.0 if gone else held[i]
+                break
+            for i in range(n):
+                w[i] += step * p[i]
+                g[i] += step * Hp[i]
+            before = rr
+            level, rr = _face(g, held)
+            if rr <= 0.5 * limit:
+                break
+            for i in range(n):
+                p[i] = (level - g[i]) * held[i] + rr / before * p[i]
+    size = 0.0
+    for i in range(n):
+        size += w[i]
+    if not 0.0 < room / size < math.inf:
+        return False
+    for i in range(n):
+        w[i] *= room / size
+    ends[0], ends[1] = (rr + outside) / (2.0 * floor), used
+    return True
+
+
 def simplex_newton(y: Array, total: float) -> Array | None:
     """Return what :func:`thresholds.simplex_newton` does."""
     w = np.empty(y.shape[0])
@@ -144,3 +261,21 @@ def log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array
         return w if _log_return_simplex(v, la, x, total, guess, w) else None
     except TypeError:
         return w if _log_return_simplex(v.copy(), la, x.copy(), total, guess.copy(), w) else None
+
+
+def quadratic_simplex(
+    now: Array, upper: Array, c: float, inverse: Array, q: Array, floor: float, room: float, enough: float
+) -> Descent | None:
+    """Return what :meth:`ScaledQuadratic.solve` does with all names free, by conjugate gradients from the start.
+
+    A name that starts at 0 and earns too little to be bought, such as q = -1e300, is one that is not free.
+    """
+    if now.shape[0] > LARGEST:
+        return None
+    w, ends = np.empty(now.shape[0]), np.empty(2)
+    try:
+        found = _quadratic_simplex(now, upper.T, c, inverse, q, floor, room, enough, w, ends)
+    except TypeError:
+        lower = np.ascontiguousarray(upper.T)
+        found = _quadratic_simplex(now.copy(), lower, c, inverse.copy(), q.copy(), floor, room, enough, w, ends)
+    return Descent(w, float(ends[0]), int(ends[1])) if found else None

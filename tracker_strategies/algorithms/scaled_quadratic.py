@@ -6,15 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tracker_strategies.algorithms import kernels
 from tracker_strategies.algorithms.fortran import blas, lapack
 from tracker_strategies.algorithms.simplex_gradients import Descent, descend
 from tracker_strategies.algorithms.thresholds import ZERO, ones
 from tracker_strategies.algorithms.validation import Array, Mask
 
-NEWTON, PASSES = 128, 3
-"""Up to so many names a factorisation, O(N^3), takes no longer than a few steps of conjugate gradients; most of them in a row."""
+NEWTON, PASSES = 100, 3
+"""Up to so many names a factorisation, O(N^3), takes no longer than conjugate gradients; most of them in a row."""
 PINNED = 1e30
 """Square of a name whose weight is to stay 0 in a factorisation, over the largest of all."""
+NEVER = -1e300
+"""What a name earns that is not to be bought."""
+ROUNDING = 1e-9
+"""A solution whose sum is off by more, as a share, has lost its digits: what it leaves to gain is looked at."""
 
 
 class ScaledQuadratic:
@@ -57,11 +62,12 @@ class ScaledQuadratic:
             How much may be left to gain.
         """
         if free is None:
-            found = self._exchange(now, self._q, room, None, enough)
+            found = self._at_once(now, self._q, room, enough) or self._exchange(now, self._q, room, None, enough)
             return found if found.gap <= enough else self._descended(found, self.product, self._q, room, enough)
         still, padded = np.where(free, 0.0, now), np.zeros(len(now))
         q = self._q - self.product(still)  # what the others earn is theirs, and the rest of the target is left to fit
-        found = self._exchange(now - still, q, room, free, enough)
+        at_once = self._at_once(now - still, np.where(free, q, NEVER), room, enough)
+        found = at_once or self._exchange(now - still, q, room, free, enough)
         if not found.gap <= enough:
 
             def part(v: Array) -> Array:
@@ -72,6 +78,15 @@ class ScaledQuadratic:
             padded[free] = found.w
             found = found._replace(w=padded)
         return found._replace(w=found.w + still)
+
+    def _at_once(self, now: Array, q: Array, room: float, enough: float) -> Descent | None:
+        """Solve it in one call, if numba is in use and up to it."""
+        if kernels.compiled is None:
+            return None
+        found: Descent | None = kernels.compiled.quadratic_simplex(
+            now, self._upper, self._c, self._inverse, q, self._floor, room, enough
+        )
+        return found
 
     def _descended(self, start: Descent, product: Callable[[Array], Array], q: Array, room: float, enough: float) -> Descent:
         found = descend(product, q, start.w, self._floor, enough)
@@ -87,16 +102,15 @@ class ScaledQuadratic:
             found = self._minimum(none, q, room)
             if found is None:
                 break
-            if none is None:
-                if float(found[found.argmin()]) >= 0.0:  # the minimum without the bounds: there is no smaller one with them
-                    return Descent(found, 0.0, products)
-            else:
+            if none is not None:
                 found[none] = 0.0
-            found = np.maximum(found, ZERO)
+            least, found = float(found[found.argmin()]), np.maximum(found, ZERO)
             size = float(found.dot(one))
             if not 0.0 < size < np.inf:
                 break
             found *= room / size
+            if none is None and least >= 0.0 and abs(size - room) <= ROUNDING * room:
+                return Descent(found, 0.0, products)  # the minimum without the bounds: there is no smaller one with them
             gain = self.product(found)
             gain -= q
             held = found > ZERO
@@ -123,9 +137,11 @@ class ScaledQuadratic:
         if none is not None:
             squares = diagonal.copy()
             np.copyto(diagonal, PINNED * float(squares[squares.argmax()]), where=none)
-        info = lapack().dposv(self._upper, sides.T, overwrite_b=1)[2]
-        if none is not None:
-            diagonal[:] = squares
+        try:
+            info = lapack().dposv(self._upper, sides.T, overwrite_b=1)[2]
+        finally:
+            if none is not None:
+                diagonal[:] = squares
         with_q *= a
         with_q *= 1.0 / self._c
         with_one *= a

@@ -16,6 +16,9 @@ from tracker_strategies.algorithms.hints import Hints, one_of
 from tracker_strategies.algorithms.validation import Array, Mask, count, mask, number
 from tracker_strategies.errors import ParameterError
 
+WILD = 1e80
+"""Beyond such squares a learner may refuse what it computes from a round that it has not refused."""
+
 
 class Vote(OnlineAlgorithm):
     r"""The weighted mean of several trackers' portfolios, with weights that follow their tracking errors.
@@ -125,7 +128,7 @@ class Vote(OnlineAlgorithm):
 
     @property
     def p(self) -> Array:
-        """Probabilities of the members for the coming round, shape (K,); with restarts the sums over the copies awake."""
+        """Probabilities of the K votes for the coming round; with restarts the sums over the copies awake."""
         return np.asarray(self._p().reshape(-1, len(self.names)).sum(axis=0))
 
     def _p(self) -> Array:
@@ -184,7 +187,7 @@ class Vote(OnlineAlgorithm):
         if free is not None:
             part, x = x, np.zeros(self.n_assets)
             x[free] = part
-        predictions, members = self._step(x, y)
+        predictions, members = self._step(x, y, xx, free)
         if self.clip:
             predictions = self._hints.clip(predictions)
         losses, vote = 0.5 * (predictions - y) ** 2, self._vote
@@ -203,19 +206,21 @@ class Vote(OnlineAlgorithm):
         mean = self._mean_weights()
         return mean if free is None else W.project(mean[free])
 
-    def _step(self, x: Array, y: float) -> tuple[Array, list[OnlineAlgorithm]]:
+    def _step(self, x: Array, y: float, xx: float, free: Mask | None) -> tuple[Array, list[OnlineAlgorithm]]:
         """Return what the members awake predict, and what they are after the round. Who may refuse it goes first, as a copy."""
         masks, signal = self._given
         stay, left = self._stay_and_left(self._allowed(masks.get("active"))) if masks else (None, None)
         members = self._awake()
         predictions: list[Any] = [None] * len(members)
         masked = bool(masks) or self._active is not None
-        careful = [member._may_refuse(masked) for member in members]
+        wild = max(xx, y * y) > WILD
+        careful = [wild or member._may_refuse(masked) for member in members]
         for k in sorted(range(len(members)), key=lambda k: not careful[k]):
             member = members[k].clone() if careful[k] else members[k]
-            if left is not None and left.any():
-                member.restrict(stay)
-            predictions[k] = member.portfolios.dot(x) if self.predictions == "portfolio" else [member.forecast(x)]  # type: ignore[attr-defined]
+            rows = member.portfolios
+            if stay is not None and left is not None and free is not None and left.any():
+                rows = np.array([member._handed_over(w, stay, free) for w in rows])
+            predictions[k] = rows.dot(x) if self.predictions == "portfolio" else [member.forecast(x)]  # type: ignore[attr-defined]
             reads = signal is not None and getattr(getattr(member, "side", None), "reads_signal", False)
             member.update(x, y, **masks, **({"signal": signal} if reads else {}))
             members[k] = member
@@ -245,7 +250,7 @@ def _checked(member: Any, n_assets: int, predictions: Any) -> OnlineAlgorithm:
         raise ParameterError(f"members must be for {n_assets} assets, got {member!r}")
     if getattr(member, "n_targets", 1) != 1:
         raise ParameterError(f"members must follow one target each, got {member!r}")
-    if predictions == "forecast" and (not hasattr(member, "forecast") or len(member.portfolios) > 1):
+    if predictions == "forecast" and not hasattr(member, "forecast"):
         raise ParameterError(f"predictions='forecast' needs members with a method forecast, got {member!r}")
     return member
 

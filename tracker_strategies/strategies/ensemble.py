@@ -23,7 +23,7 @@ class LeastSquaresTracker(TrackerStrategy):
       - ``ridge`` (0.003): pull to equal parts, bought at the start and held
       - ``damping`` (0.5): 0 counts rounds by the square of their returns, 1 counts them all alike
       - ``coordinates`` ("holdings")
-      - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by backward elimination:
+      - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by selection and elimination:
         :class:`~tracker_strategies.algorithms.SparseLeastSquares`
     """
 
@@ -94,7 +94,7 @@ class EnsembleTracker(TrackerStrategy):
         # Two views of the past in turn: members that err in different ways are worth more than alike ones.
         dampings = [float(k % 2 == 0) for k in range(len(gammas))]
         learners = PA(n, eps=0.0), LeastSquares(n, gamma=gammas, damping=dampings, inertia=p.inertia, ridge=p.ridge)
-        names = ["pa", *(f"{gamma:g}".replace(".", "_") for gamma in gammas)]
+        names = ["pa", *(f"{gamma:.12g}".replace(".", "_") for gamma in gammas)]
         return Vote(n, members=[in_coordinates(p, learner) for learner in learners], names=names, rate=p.rate, share=p.share)
 
     @classmethod
@@ -108,6 +108,6 @@ def discounts_of(given: Any) -> list[float]:
     """Discount factors from a text or a sequence, all different."""
     example = "different numbers in (0, 1], for example 1,0.99,0.98"
     gammas = numbers("discounts", given, example)
-    if len(set(gammas)) < len(gammas):
+    if len(set(gammas)) < len(gammas) or not all(0.0 < gamma <= 1.0 for gamma in gammas):
         raise ParameterError(f"discounts={given!r} must be {example}")
     return gammas

@@ -43,7 +43,7 @@ def write_report(
     """
     from tracker_strategies.analysis.comparison import comparison_page
     from tracker_strategies.research.sweeps.report_page import page
-    from tracker_strategies.research.sweeps.report_runs import fields_of
+    from tracker_strategies.research.sweeps.report_runs import fields_of, lead_of
 
     if objective is not None and objective not in OBJECTIVES:
         raise ParameterError(f"objective={objective!r} is unknown; choose one of {', '.join(OBJECTIVES)}")
@@ -55,10 +55,8 @@ def write_report(
     fields = fields_of(results, found)
     try:
         if fields:
-            lead = "Baselines and best candidates of the sweep, on the scored bars."
-            if any(setting.n_seeds > 1 for setting in results.settings):
-                lead += " Of several seeds: the mean of their active returns, the root mean square of their tracking errors."
-            write_text(results.folder / "comparison.html", comparison_page(fields, "Candidates on the same bars", lead))
+            compared = comparison_page(fields, "Candidates on the same bars", lead_of(results))
+            write_text(results.folder / "comparison.html", compared)
         write_text(results.folder / "report.json", json.dumps(found, indent=2) + "\n")
         write_text(results.folder / "report.html", text)
     except OSError as problem:

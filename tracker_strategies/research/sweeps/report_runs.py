@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.analysis.comparison import Curve, Field, Floats
-from tracker_strategies.research.sweeps.results import Entry, Results
+from tracker_strategies.research.sweeps.results import Entry, Results, Setting
 from tracker_strategies.research.sweeps.store import read_batches
 from tracker_strategies.research.sweeps.values import in_words, setting_words
 
@@ -17,9 +17,10 @@ MOST = 20
 
 
 def fields_of(results: Results, found: Mapping[str, Any]) -> list[Field]:
-    """Baselines and best candidates of each setting, with paths that add up to the figures of the table.
+    """Baselines and best candidates of each setting, with log returns over the index that add up to the figures of the table.
 
-    Bars have numbers, not dates: a path may be put together from several windows and markets.
+    Every source of data is a setting of its own, and so a field; the markets of one setting differ by their seeds alone.
+    Bars have numbers, not dates: a path may be put together from several windows.
     """
     fields = []
     chosen: list[list[Entry]] = []
@@ -32,7 +33,7 @@ def fields_of(results: Results, found: Mapping[str, Any]) -> list[Field]:
             Curve(
                 f"{entry.strategy} {in_words(entry.params)}".strip(),
                 entry.figures,
-                *_over_seeds([paths[key] for key in entry.keys], setting.n_seeds),
+                *_over_seeds([paths[key] for key in entry.keys], setting),
             )
             for entry in entries
         ]
@@ -41,17 +42,43 @@ def fields_of(results: Results, found: Mapping[str, Any]) -> list[Field]:
     return fields
 
 
-def _over_seeds(pieces: Sequence[tuple[Floats, Floats]], n_seeds: int) -> tuple[Floats, Floats]:
-    """From the paths of all segments, those of each seed one after the other, to a path of the length of one seed.
+def lead_of(results: Results) -> str:
+    """What the curves are, in words."""
+    words = "Baselines and best candidates of the sweep, on the scored bars."
+    shown = [setting for setting in results.settings if setting.full]
+    if any(setting.n_seeds > 1 for setting in shown):
+        words += " Of several seeds: the mean of their active returns, the root mean square of their tracking errors."
+    if any(len(own) < setting.n_seeds for setting in shown for own in _windows(setting)):
+        words += (
+            " Where not all seeds were scored on the same bars, one window stands after the other: the active return is the mean"
+            " over all seeds, to which those without the window add nothing, the tracking error is that of the seeds with it."
+        )
+    return words
 
-    Of the log returns over the index it is the mean: cumulated, they end at the ``excess_log_return`` of the table. Of the active
-    returns it is the root mean square, of which the page takes nothing but squares: those over all bars give ``te_rms``.
+
+def _windows(setting: Setting) -> list[list[int]]:
+    """The segments of a setting, by number, those of several seeds on the same bars together."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    # Only synthetic markets have seeds, and their index has a level on every bar: as many scored bars, the same stop.
+    for number, ((_, *window), size) in enumerate(zip(setting.segments, setting.sizes, strict=True)):
+        found.setdefault((*window, size), []).append(number)
+    return [found[window] for window in sorted(found)]
+
+
+def _over_seeds(pieces: Sequence[tuple[Floats, Floats]], setting: Setting) -> tuple[Floats, Floats]:
+    """From the paths of all segments to one path through all windows, each of them once.
+
+    Of the log returns over the index it is the sum over the seeds with the window, divided by the number of all seeds: cumulated,
+    they end at the ``excess_log_return`` of the table. Of the active returns it is the root mean square over the seeds with the
+    window, of which the page takes nothing but squares: where all seeds have all windows, those over all bars give ``te_rms``.
     """
-    # The windows are the same for all seeds, and a synthetic index has a level on every bar.
-    active, excess = (np.concatenate(parts).reshape(n_seeds, -1) for parts in zip(*pieces, strict=True))
-    if n_seeds == 1:
-        return active[0], excess[0]
-    return np.sqrt((active.astype(np.float64) ** 2).mean(axis=0)).astype(np.float32), excess.mean(axis=0)
+    if setting.n_seeds == 1:
+        active, excess = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        return active, excess
+    windows = [[pieces[number] for number in own] for own in _windows(setting)]
+    active = np.concatenate([np.sqrt(np.mean([a.astype(np.float64) ** 2 for a, _ in own], axis=0)) for own in windows])
+    excess = np.concatenate([np.sum([e for _, e in own], axis=0, dtype=np.float64) for own in windows]) / setting.n_seeds
+    return active.astype(np.float32), excess.astype(np.float32)
 
 
 def _paths(results: Results, wanted: set[str]) -> dict[str, tuple[Floats, Floats]]:
