@@ -163,6 +163,19 @@ def test_the_command_writes_page_numbers_and_markdown(market_file, tmp_path):
     assert "Fills: next_open" in text.read_text()
 
 
+def test_a_leaderboard_takes_the_place_of_an_earlier_one_and_of_nothing_else(market_file, tmp_path):
+    command = ["leaderboard", "--data", str(market_file), "--strategies", "pa,equal-weight", "--out"]
+    for _ in range(2):
+        assert CliRunner().invoke(app, [*command, str(tmp_path / "board")]).exit_code == 0
+    run = tmp_path / "run"
+    assert CliRunner().invoke(app, ["run", "pa", "--data", str(market_file), "--out", str(run)]).exit_code == 0
+    before = sorted(path.name for path in run.iterdir())
+    refused = CliRunner().invoke(app, [*command, str(run)])
+    assert refused.exit_code == 2
+    assert "holds other things than a leaderboard" in " ".join(refused.output.split())
+    assert sorted(path.name for path in run.iterdir()) == before
+
+
 def test_a_folder_is_one_market_per_file_and_says_what_it_left_out(market_file):
     (market_file.parent / "notes.csv").write_text("a,b\n1,2\n")
     panels, left_out = open_markets([str(market_file.parent)])

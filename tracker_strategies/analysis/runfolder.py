@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -124,15 +124,17 @@ def describe(
     }
 
 
-def check_place(target: Path) -> None:
-    """Raise :class:`OutputError` unless a run folder could be written there: to fail before minutes of work, not after."""
+def check_place(target: Path, what: str = "run", files: Collection[str] = RUN_FILES) -> None:
+    """Raise :class:`OutputError` unless a run, or something else with files of its own and a ``<what>.json`` among them, could be
+    written there, in the place of an earlier one if need be: to fail before minutes of work, not after.
+    """
     if target.exists() and not target.is_dir():
         raise OutputError(f"cannot write to {target}: it is a file; choose a folder")
     if target.is_dir():
         entries = {p.name for p in target.iterdir()}
-        if entries - RUN_FILES or (entries and "run.json" not in entries):
-            other = min(entries - RUN_FILES, default="no run.json")
-            raise OutputError(f"{target} holds other things than a run ({other}); choose an empty or new folder with --out")
+        if entries.difference(files) or (entries and f"{what}.json" not in entries):
+            other = min(entries.difference(files), default=f"no {what}.json")
+            raise OutputError(f"{target} holds other things than a {what} ({other}); choose an empty or new folder with --out")
         if target.resolve() in (Path.cwd(), *Path.cwd().parents):
             raise OutputError(f"{target} is the folder you are in and cannot be replaced; choose a folder inside it with --out")
     above = next(p for p in target.absolute().parents if p.exists())

@@ -12,6 +12,7 @@ from typing import Any
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.analysis.comparison import Field
 from tracker_strategies.analysis.record import start_row
+from tracker_strategies.analysis.runfolder import check_place
 from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
@@ -28,6 +29,9 @@ COSTS = (0, 5, 10)
 SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet", ".pq")
 #: The choices that the recommended tracker is made of, for the ablation.
 MEMBERS, COORDINATES, COST_TERMS = ("pa", "least-squares", "ensemble"), ("weights", "holdings"), (None, 10.0)
+
+#: The page with all runs bar by bar.
+COMPARISON = "comparison.html"
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,11 @@ def entrants(
             label = f"{name}, {coordinates}" + ("" if cost is None else f", cost_aware {cost:g}")
             found.append(Entrant(label, strategy_by_name(name), params, "ablation"))
     return found
+
+
+def check_folder(folder: Path) -> None:
+    """Raise :class:`OutputError` unless a leaderboard could be written there, in the place of an earlier one if need be."""
+    check_place(folder, "leaderboard", {"leaderboard.html", "leaderboard.json", COMPARISON})
 
 
 def open_markets(sources: Sequence[str], *, gaps: str = "freeze") -> tuple[dict[str, MarketPanel], dict[str, str]]:

@@ -14,9 +14,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tracker_strategies.analysis.comparison import Field
-from tracker_strategies.analysis.runfolder import check_place
 from tracker_strategies.errors import OutputError
-from tracker_strategies.research.leaderboard import COSTS, Row, entrants, market_name, open_markets, run_leaderboard
+from tracker_strategies.research.leaderboard import (
+    COMPARISON,
+    COSTS,
+    Row,
+    check_folder,
+    entrants,
+    market_name,
+    open_markets,
+    run_leaderboard,
+)
 from tracker_strategies.research.leaderboard_tables import FACTOR_HEAD, cells, factors, markdown, tables
 from tracker_strategies.research.rivals import has_skfolio
 
@@ -34,7 +42,7 @@ def leaderboard_command(given: Mapping[str, Any]) -> None:
     names = [name.strip() for name in (given["strategies"] or "").split(",") if name.strip()]
     taking_part = entrants(names, skfolio=skfolio, max_names=given["max_names"], ablation=given["ablation"])
     if given["out"] is not None:
-        check_place(Path(given["out"]))
+        check_folder(Path(given["out"]))
     panels, left_out = open_markets(given["data"], gaps=given["gaps"])
     for words in (*remarks, *(f"left out  {name}: {why}" for name, why in left_out.items())):
         notes.print(escape(words), style="yellow", highlight=False)
@@ -69,7 +77,7 @@ def leaderboard_command(given: Mapping[str, Any]) -> None:
     if found := factors(result):
         console.print(_table("What each part is worth", FACTOR_HEAD, found))
     if page is not None:
-        console.print(f"page  [bold]{page}[/]  (open it in a browser; the runs bar by bar: {page.parent / 'comparison.html'})")
+        console.print(f"page  [bold]{page}[/]  (open it in a browser; the runs bar by bar: {page.parent / COMPARISON})")
 
 
 def command_line(given: Mapping[str, Any]) -> str:

@@ -14,15 +14,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from tracker_strategies.analysis.charts import INDEX, PORTFOLIO, SOFT, Chart, chart_style, finish, panels, percent_axis
 from tracker_strategies.analysis.comparison import Field, comparison_page
 from tracker_strategies.analysis.pages import fill_page, write_page
-from tracker_strategies.analysis.runfolder import check_place, write_json
+from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.research.apas_page import html_table
-from tracker_strategies.research.leaderboard import Row
+from tracker_strategies.research.leaderboard import COMPARISON, Row, check_folder
 from tracker_strategies.research.leaderboard_tables import EXPLAINED, FACTOR_HEAD, HEAD, SURVIVORS, cells, factors, tables
 from tracker_strategies.research.sweeps.report_charts import pareto
 
 #: Market, group, strategy.
 RunKey = tuple[str, str, str]
-COMPARISON = "comparison.html"
 #: Points that are named in a chart wherever they lie; others only on the frontier.
 NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
 RIVALS = ("slait", "skfolio", "equal-weight", "buy-and-hold")
@@ -33,7 +32,7 @@ def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, run
 
     Returns the path of the first page; ``runs`` has a field of one curve for each (market, group, strategy).
     """
-    check_place(folder)
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if fields := fields_of(result, runs):
         write_page(folder / COMPARISON, comparison_page(fields, "Trackers on the same bars", _lead(result)))
