@@ -96,7 +96,7 @@ def over_a_bar(panel: MarketPanel, rounds: int = 7) -> tuple[float, float]:
 
     y = panel.target_close[1:, 0] / panel.target_close[:-1, 0] - 1.0
     window, X = min(250, len(y) // 2), panel.returns
-    learner = EnsembleTracker.make_algorithm(_Defaults(), panel.symbols, 1)
+    learner = EnsembleTracker.make_algorithm(EnsembleTracker.params, panel.symbols, 1)
     learner.run(X[:window], y[:window])
     dates = pd.DatetimeIndex(panel.dates[1:])
     frame, index = pd.DataFrame(X, dates, columns=panel.symbols), pd.Series(y, dates, name="INDEX")
@@ -119,13 +119,6 @@ def over_a_bar(panel: MarketPanel, rounds: int = 7) -> tuple[float, float]:
             BenchmarkTracker().fit(frame[past], index[past])
             fits.append((time.perf_counter() - begin) / ours)
     return statistics.median(walks), statistics.median(fits)
-
-
-class _Defaults:
-    """The default params of the ensemble."""
-
-    def __getattr__(self, name: str) -> Any:
-        return dict(EnsembleTracker.params._getitems())[name]
 
 
 def net_of_costs(report: Report, panel: MarketPanel) -> None:

@@ -173,7 +173,7 @@ def test_what_a_quadratic_leaves_to_gain_is_bounded(n, seed, spread, room, enoug
     gains = prices[held].mean() - prices
     gains[~held] = np.maximum(gains[~held], 0.0)
     assert found.gap == pytest.approx(gains @ gains / (2.0 * 0.5), rel=1e-6, abs=1e-12), "of the formula, with the floor 0.5"
-    assert 1 <= found.products <= kernels.compiled.MAX_PRODUCTS
+    assert 1 <= found.products <= kernels.compiled.MOST_PRODUCTS
 
 
 def parts_of_a_quadratic(n):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.algorithms.checks import market
 from tests.algorithms.universe_checks import without
-from tracker_strategies.algorithms import PA, Holdings, LeastSquares, Vote, scaled_quadratic
+from tracker_strategies.algorithms import PA, Holdings, LeastSquares, SparseLeastSquares, Vote, scaled_quadratic
 from tracker_strategies.algorithms.scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
 from tracker_strategies.errors import ParameterError
@@ -81,6 +81,14 @@ def test_a_learner_of_several_portfolios_has_as_many_votes():
     assert votes[0].diagnostics().keys() == votes[1].diagnostics().keys()
     np.testing.assert_allclose(votes[0].p, votes[1].p, atol=1e-9)
     assert Vote(6, members=[together.learner]).names == ["LeastSquares_1", "LeastSquares_2", "LeastSquares_3"]
+
+
+def test_few_names_are_the_same_for_all_discounts():
+    X, Y = market(9, 120, scale=0.03)
+    learner = SparseLeastSquares(9, max_names=3, review=10, warm_up=20, gamma=[0.99, 0.9])
+    W = learner.run(X, Y)
+    assert ((W[21:] > 0.0).sum(axis=1) <= 3).all()
+    assert not np.allclose(*learner.portfolios, atol=1e-4)
 
 
 def test_a_state_keeps_every_portfolio():

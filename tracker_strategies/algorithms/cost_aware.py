@@ -71,10 +71,7 @@ class CostAware(OnlineAlgorithm):
         free = stay & seen
         if not free.any():
             return self._commit(self._restricted(everybody if self._active is None else self._active, stay, ~stay))
-        if held[~stay].any():  # who leaves hands over to those that take part
-            part = self.feasible.slice(free, stay & ~free, held).project(held[free])
-            held = np.where(stay, held, 0.0)
-            held[free] = part
+        held = self._handed_over(held, stay, free)
         x = np.where(free, self._vector(x), 0.0)
         goal = float(np.mean(self._inner._target(y)))
         self._variance = np.where(free, MEMORY * self._variance + (1.0 - MEMORY) * (x - goal) ** 2, self._variance)

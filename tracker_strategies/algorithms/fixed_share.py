@@ -73,7 +73,7 @@ class FixedShare(Part):
     def learn(self, losses: Array) -> None:
         """Take in the losses of a round, shape (n,), >= 0."""
         self._rounds += 1
-        self._largest = max(self._largest, *(losses * (self.start > 0.0)).tolist())
+        self._largest = max(self._largest, *np.where(self.start > 0.0, losses, 0.0).tolist())
         q = self.p
         if self._largest > NO_LOSS:
             self.alpha = self._rate / self._largest

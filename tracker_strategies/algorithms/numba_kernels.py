@@ -16,7 +16,7 @@ import numpy as np
 from numba import boolean, float64, njit, types
 
 from tracker_strategies.algorithms.log_prox import MAX_STEPS
-from tracker_strategies.algorithms.simplex_gradients import Descent
+from tracker_strategies.algorithms.simplex_gradients import MOST_PRODUCTS, Descent
 from tracker_strategies.algorithms.thresholds import MAX_NEWTON
 from tracker_strategies.algorithms.validation import Array
 
@@ -28,9 +28,9 @@ IN = types.Array(float64, 1, "C", readonly=True)
 OUT = types.Array(float64, 1, "C")
 LOWER = types.Array(float64, 2, "C", readonly=True)
 
-LARGEST, MAX_PRODUCTS = 600, 200
+LARGEST = 600
 """Up to so many names the quadratic is solved here: beyond, products with its matrix are all that counts, and those of BLAS are
-faster. Most of them in a row, as in :func:`simplex_gradients.descend`."""
+faster."""
 
 
 def _compiled(*signature: Any) -> Callable[[Any], Any]:
@@ -193,7 +193,7 @@ def _quadratic_simplex(
         for i in range(n):
             p[i] = (level - g[i]) * held[i]
         while True:
-            if used >= MAX_PRODUCTS:
+            if used >= MOST_PRODUCTS:
                 return False
             _product(lower, c, inverse, p, scaled, Hp)
             used += 1

@@ -21,6 +21,9 @@ import numpy as np
 from tracker_strategies.algorithms.fortran import blas
 from tracker_strategies.algorithms.validation import Array, Mask
 
+MOST_PRODUCTS = 200
+"""Products with H after which a descent ends wherever it is."""
+
 
 class Descent(NamedTuple):
     """Where the descent ended, a bound of what is left to gain, and how many products with H it took."""
@@ -30,7 +33,9 @@ class Descent(NamedTuple):
     products: int
 
 
-def descend(product: Callable[[Array], Array], q: Array, start: Array, floor: float, enough: float, most: int = 200) -> Descent:
+def descend(
+    product: Callable[[Array], Array], q: Array, start: Array, floor: float, enough: float, most: int = MOST_PRODUCTS
+) -> Descent:
     r"""Minimise from a feasible start.
 
     Parameters
