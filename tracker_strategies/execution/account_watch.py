@@ -1,0 +1,33 @@
+"""What a strategy's account is worth, and the cash that came in or went out, as analyzers and observers read them per bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class AccountWatch:
+    """Reads the account of one strategy. Call :meth:`flow` once per bar, at its close.
+
+    ``broker.add_cash`` books money after the fills of the next bar. It is no return: with the value V_t at the close and the cash
+    F_t booked on bar t the account returned (V_t - F_t) / V_{t-1} - 1.
+
+    backtrader's broker issues shares of a fund for new money at the last fund value, which is how the amount is known for every
+    broker of that family, whoever called ``add_cash``.
+    """
+
+    def __init__(self, strategy: Any) -> None:
+        self._broker = strategy.broker
+        self._shares, self._price = self._fund()
+
+    def value(self) -> float:
+        """Value at the current closes."""
+        return float(self._broker.getvalue())
+
+    def flow(self) -> float:
+        """Cash booked since the last call, or since the watch began: + deposits, - withdrawals."""
+        before, price = self._shares, self._price
+        self._shares, self._price = self._fund()
+        return 0.0 if self._shares == before else (self._shares - before) * price
+
+    def _fund(self) -> tuple[float, float]:
+        return float(self._broker.fundshares), float(self._broker.fundvalue)
