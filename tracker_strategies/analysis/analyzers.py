@@ -13,7 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.metrics import tracking_metrics
-from tracker_strategies.execution.desk import Desk, FillColumns, Fills, OrderDesk
+from tracker_strategies.execution.desk import FillColumns, Fills
+from tracker_strategies.execution.order_reader import OrderReader
+from tracker_strategies.execution.tracker_desk import TrackerDesk
 from tracker_strategies.strategies.roles import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -155,7 +157,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         strategy = self.strategy
         self.assets = getattr(strategy, "assets", strategy.datas)
         self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in self.assets)
-        self._desk: Desk | None = getattr(strategy, "desk", None) or OrderDesk(strategy, self.assets)
+        self._desk: TrackerDesk | OrderReader | None = getattr(strategy, "desk", None) or OrderReader(strategy, self.assets)
         self._tracker: Tracker | None = getattr(strategy, "tracker", None)
         self._broker: Any = strategy.broker
         self._held: list[FloatArray] = []
