@@ -374,8 +374,8 @@ class BasketBroker(bt.brokers.BackBroker):
 
     def __reduce__(self) -> Any:
         """Classes that :func:`hosting` has made are made again where they are read."""
-        host_of = type(self).__dict__.get("host_of")
-        return object.__reduce_ex__(self, 2) if host_of is None else (_unpickled, (host_of,), self.__dict__)
+        kind = type(self)
+        return _unpickled, (kind.__dict__.get("host_of", kind),), self.__dict__
 
 
 def host(broker: Any) -> BasketBroker:
@@ -404,8 +404,8 @@ def host(broker: Any) -> BasketBroker:
 @cache
 def hosting(kind: Any) -> Any:
     """The class of brokers like these that take baskets."""
-    if kind is bt.brokers.BackBroker:
-        return BasketBroker
+    if kind is bt.brokers.BackBroker or issubclass(kind, BasketBroker):
+        return BasketBroker if kind is bt.brokers.BackBroker else kind
     return type(kind)(f"Basket{kind.__name__}", (BasketBroker, kind), {"host_of": kind})
 
 

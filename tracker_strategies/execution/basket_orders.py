@@ -8,6 +8,7 @@ objects are windows on the basket's arrays and compute what they are asked for, 
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -233,27 +234,28 @@ class BasketExecution:
     plimit = pricelimit = pclose = trailamount = trailpercent = 0.0
 
     @property
-    def exbits(self) -> list[OrderExecutionBit]:
-        """The fill as one execution bit."""
-        if not self.done:
-            return []
-        size, price, fee = self.size, self.price, self.comm
+    def exbits(self) -> deque[OrderExecutionBit]:
+        """The fill as one execution bit. backtrader's copies of an order share their bits, whatever the status of the copy."""
+        basket, i = self._basket, self._i
+        size, price, fee, before = basket.size[i], basket.price[i], basket.fee[i], basket.before[i]
         if size > 0.0:
             parts: dict[str, float] = {"opened": size, "openedvalue": size * price, "openedcomm": fee}
         else:
-            parts = {"closed": size, "closedvalue": self.value, "closedcomm": fee}
-        return [OrderExecutionBit(self.dt, size, price, pnl=self.pnl, psize=self.psize, pprice=self.pprice, **parts)]
+            gain = -size * (price - before)
+            parts = {"closed": size, "closedvalue": -size * before, "closedcomm": fee, "pnl": gain}
+        bit = OrderExecutionBit(basket.when, size, price, psize=basket.psize[i], pprice=basket.pprice[i], **parts)
+        return deque([bit])
 
     def iterpending(self) -> Iterator[OrderExecutionBit]:
         """The bits that this notification announces."""
-        return iter(self.exbits)
+        return iter(self.getpending())
 
     def getpending(self) -> list[OrderExecutionBit]:
         """The same as a list."""
-        return self.exbits
+        return list(self.exbits) if self.done else []
 
     def __len__(self) -> int:
-        return int(self.done)
+        return 1
 
     def __getitem__(self, key: int) -> OrderExecutionBit:
         return self.exbits[key]

@@ -148,3 +148,6 @@ class Positions(collections.defaultdict[Any, Position]):
     def __iter__(self) -> Iterator[Any]:
         self._complete()
         return super().__iter__()
+
+    def __reduce__(self) -> Any:
+        return Positions, (), {"book": self.book}, None, iter(list(dict.items(self)))

@@ -75,13 +75,14 @@ class TrackerDesk:
 
         None when there is no new bar yet.
         """
+        bar = None if basket.at_close else self.strategy.bar_at_open()
+        if bar is None and not basket.at_close:
+            return None
+        if not self.part.available(cash) >= 0.0:  # somebody ahead has ordered more than is there: the broker refuses what follows
+            self.strategy.tracker.put_off()
+            return np.zeros(len(self.assets))
         if basket.deltas is not None:
             return self.affordable(basket.deltas, basket.closes, cash)
-        bar = self.strategy.bar_at_open()
-        if bar is None:
-            return None
-        if not self.part.available(cash) >= 0.0:  # somebody ahead has spent what is not there; his orders will be refused
-            self.strategy.tracker.put_off()
         asked = self.asked(cash, bar)
         return np.zeros(len(self.assets)) if asked is None else asked
 
