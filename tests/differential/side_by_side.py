@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,14 @@ MODES = [
 ]
 
 STOCK, PANEL = "stock", "panel"
+
+
+def seeds(count: int) -> list[int]:
+    """Seeds of random strategies: always the same, or new ones with HYPOTHESIS_PROFILE=explore, as elsewhere in the tests."""
+    if os.environ.get("HYPOTHESIS_PROFILE") != "explore":
+        return list(range(count))
+    draw = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID"))  # alike in all processes of a test run
+    return [draw.randrange(10**6) for _ in range(3 * count)]
 
 
 def cerebro_with(kind: str, panel: MarketPanel, **mode: Any) -> bt.Cerebro:

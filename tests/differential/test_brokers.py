@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import random
-
 import backtrader as bt
 import pytest
 
 from tests.differential.random_strategy import RandomStrategy
-from tests.differential.side_by_side import MODES, PANEL, STOCK, assert_same, cerebro_with
+from tests.differential.side_by_side import MODES, PANEL, STOCK, assert_same, cerebro_with, seeds
 from tests.markets import random_panel
 from tracker_strategies.execution.basket_broker import BasketBroker, host
 
@@ -40,9 +37,7 @@ SETTINGS = {
     "filler by bar": lambda b: b.set_filler(bt.fillers.FixedBarPerc(perc=50.0)),
 }
 
-#: Other seeds are drawn with HYPOTHESIS_PROFILE=explore, as elsewhere in the tests.
-EXPLORES = os.environ.get("HYPOTHESIS_PROFILE") == "explore"
-SEEDS = [random.randrange(10**6) for _ in range(12)] if EXPLORES else list(range(6))
+SEEDS = seeds(6)
 
 
 def market(seed):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import random
 
 import backtrader as bt
 import numpy as np
@@ -13,14 +11,13 @@ import pytest
 from datafeeds import IndexData
 from tests.differential.random_strategy import RandomStrategy
 from tests.differential.scripted import Scripted, script_of, watch
-from tests.differential.side_by_side import PANEL, STOCK, assert_same, cerebro_with
+from tests.differential.side_by_side import PANEL, STOCK, assert_same, cerebro_with, seeds
 from tests.markets import random_panel
 from tracker_strategies import CostModel, EqualWeight, HoldingsAnalyzer, PATracker, TrackingAnalyzer, charge
 from tracker_strategies.errors import ParameterError
 
 FILLS = ("next_open", "open", "close")
-EXPLORES = os.environ.get("HYPOTHESIS_PROFILE") == "explore"
-SEEDS = [random.randrange(10**6) for _ in range(12)] if EXPLORES else list(range(6))
+SEEDS = seeds(6)
 CASH = 40_000.0
 
 
