@@ -184,7 +184,7 @@ def test_the_short_path_of_an_unfinished_halving_is_not_mixed_with_other_bars(tm
     # Six candidates on a third of the bars of both seeds, then the best two of them on all bars of the first seed alone.
     assert run_sweep(sweep, tmp_path, jobs=1, watcher=Stop(6 * 2 + 2)).stopped
     (setting,) = load(tmp_path).settings
-    assert setting.sizes == (180, 60)
+    assert setting.sizes == (179, 59)
     (told,) = write_report(tmp_path, draws=200)["settings"]
     assert OTHER_BARS in (tmp_path / "comparison.html").read_text()
     (field,) = compared(tmp_path)
@@ -200,7 +200,7 @@ def test_the_short_path_of_an_unfinished_halving_is_not_mixed_with_other_bars(tm
     write_report(tmp_path, draws=200)
     assert OTHER_BARS not in (tmp_path / "comparison.html").read_text()
     (field,) = compared(tmp_path)
-    assert {len(path) for run in field["runs"] for path in run["path"]} == {180}
+    assert {len(path) for run in field["runs"] for path in run["path"]} == {179}
 
 
 def test_sources_are_fields_of_their_own_whose_seeds_are_averaged_apart(tmp_path):
@@ -209,7 +209,7 @@ def test_sources_are_fields_of_their_own_whose_seeds_are_averaged_apart(tmp_path
     settings = write_report(tmp_path, draws=200)["settings"]
     assert OTHER_BARS not in (tmp_path / "comparison.html").read_text()
     fields = compared(tmp_path)
-    assert sorted(len(field["runs"][0]["path"][0]) for field in fields) == [79, 119]
+    assert sorted(len(field["runs"][0]["path"][0]) for field in fields) == [78, 118]
     for field, told in zip(fields, settings, strict=True):
         for run, cell in zip(field["runs"], [*told["baselines"].values(), *told["best"]], strict=True):
             active, excess = run["path"]
