@@ -186,10 +186,13 @@ def _paper_record(
     close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
     weights = np.where(sizes != 0.0, sizes * close, 0.0) / value[:, None]
     row = {s: t for t, s in enumerate(bars.sessions)}
-    traded, fees = np.zeros(len(value)), np.zeros(len(value))
+    traded, paid = np.zeros(len(value)), np.zeros(len(value))
+    # The simulated broker's slippage is known, and is a cost as in a backtest; what a real one's prices hide is in no figure.
+    slip = 1e-4 * config.costs.slippage_bps if config.broker == "simulated" else 0.0
     for fill in fills:
-        traded[row[fill["session"]]] += abs(fill["size"]) * fill["price"]
-        fees[row[fill["session"]]] += fill["fee"]
+        worth, side = abs(fill["size"]) * fill["price"], float(np.sign(fill["size"]))
+        traded[row[fill["session"]]] += worth
+        paid[row[fill["session"]]] += fill["fee"] + worth * slip / (1.0 + side * slip)
     before = np.append(value[:1], value[:-1])
     orders = pd.DataFrame(
         {
@@ -212,7 +215,7 @@ def _paper_record(
         symbols=config.symbols,
         weights=weights,
         turnover=traded / before,
-        cost=fees,
+        cost=paid,
         orders=orders,
         params={**config.params, "broker": config.broker, "source": config.source},
         seen=None if seen.all() else seen,
