@@ -328,3 +328,20 @@ def test_on_pure_noise_a_report_claims_an_edge_in_at_most_a_tenth_of_200_markets
         for objective in wrong:
             wrong[objective] += findings(load(tmp_path / f"{seed}", objective), draws=150)["edge"]
     assert max(wrong.values()) <= 20
+
+
+def test_a_candidate_that_got_to_its_target_later_is_named_and_not_laid_over_other_bars(tmp_path):
+    space = Space(("pa",), {"max_turnover": (None, 0.1, 1e-6)})
+    data = ("synthetic:n_assets=5,n_bars=80",)
+    run_sweep(Sweep(space, data=data, baselines=("equal-weight",)), tmp_path / "whole", jobs=1)
+    (told,) = write_report(tmp_path / "whole", draws=200)["settings"]
+    assert told["n_bars"] == 78
+    assert [cell["params"] for cell in told["best"]] == [{}]
+    (never,) = (words for words in told["failures"] if "1e-06" in words)
+    (late,) = (words for words in told["failures"] if "0.1" in words)
+    assert "no bar is scored, because the account never got to its target" in never
+    assert "got to its target later than others" in late
+    run_sweep(Sweep(space, data=data, baselines=("equal-weight",), eval_from=0.5), tmp_path / "half", jobs=1)
+    (told,) = write_report(tmp_path / "half", draws=200)["settings"]
+    assert len(told["best"]) == 2  # scored from a bar at which both were there
+    assert len(told["failures"]) == 1
