@@ -64,6 +64,14 @@ class AccountRows:
     Call :meth:`turn` on every turn of the engine. A turn without a bar, which resampled feeds bring, makes no row; what was
     filled and paid in on it counts on the next one.
 
+    Parameters
+    ----------
+    strategy : bt.Strategy
+    assets : sequence of feeds
+        Names that it may hold.
+    trades : bool
+        Whether to look at all fills; else only at those of the entry, and at the cash that comes in and goes out.
+
     Attributes
     ----------
     value, flow : list of float
@@ -72,8 +80,8 @@ class AccountRows:
         Value of the fills over the value at the close before; commission and slippage in money.
     """
 
-    def __init__(self, strategy: Any, assets: Sequence[Any], *, all_fills: bool) -> None:
-        self.strategy, self.assets, self._all_fills = strategy, assets, all_fills
+    def __init__(self, strategy: Any, assets: Sequence[Any], *, trades: bool) -> None:
+        self.strategy, self.assets, self._trades = strategy, assets, trades
         self.desk: Desk = getattr(strategy, "desk", None) or OrderDesk(strategy, assets)
         self.tracker: Tracker | None = getattr(strategy, "tracker", None)
         self._watch = AccountWatch(strategy)
@@ -88,8 +96,9 @@ class AccountRows:
 
     def turn(self) -> bool:
         """A turn of the engine; whether it brought a bar."""
-        self._booked += self._watch.flow()
-        fills, early = self.desk.fills() if self._all_fills or self._entry.waits else None, self._early
+        if not self._trades:
+            self._booked += self._watch.flow()
+        fills, early = self.desk.fills() if self._trades or self._entry.waits else None, self._early
         if early is not None:
             fills = early if fills is None else early + fills
         if not getattr(self.strategy, "new_bar", True):
@@ -161,7 +170,7 @@ class TrackingAnalyzer(bt.Analyzer):
         self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
         self.names = tuple(d._name for d in self.targets)
         self._tracker: Tracker | None = getattr(self.strategy, "tracker", None) if self.p.target is None else None
-        self._rows: AccountRows | None = AccountRows(self.strategy, _assets_of(self.strategy), all_fills=False)
+        self._rows: AccountRows | None = AccountRows(self.strategy, _assets_of(self.strategy), trades=False)
         self._when: list[Any] = []
         self._value, self._flow, self._traded, self._paid = (
             self._rows.value,
@@ -260,7 +269,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         strategy = self.strategy
         assets = _assets_of(strategy)
         self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in assets)
-        self._rows: AccountRows | None = AccountRows(strategy, assets, all_fills=True)
+        self._rows: AccountRows | None = AccountRows(strategy, assets, trades=True)
         self._value, self._flow, self._traded, self._paid = (
             self._rows.value,
             self._rows.flow,
