@@ -3,7 +3,7 @@ and plots without a screen.
 """
 
 from indicators.diagnostics import diagnostics_observer
-from indicators.observers import EffectiveHoldings, PortfolioExcessReturn, PortfolioTrackingError, Turnover
+from indicators.observers import EffectiveHoldings, ObserverError, PortfolioExcessReturn, PortfolioTrackingError, Turnover
 from indicators.plotting import plot_to_file
 from indicators.smoothing import EMA, RSI, SMMA
 from indicators.tracking import ExcessReturn, TrackingError
@@ -14,6 +14,7 @@ __all__ = [
     "SMMA",
     "EffectiveHoldings",
     "ExcessReturn",
+    "ObserverError",
     "PortfolioExcessReturn",
     "PortfolioTrackingError",
     "TrackingError",

@@ -122,7 +122,7 @@ class ErrorWindow:
         if isinstance(p.period, bool) or not isinstance(p.period, Integral) or p.period < 2:
             raise ParameterError(f"period={p.period!r}: a tracking error needs at least 2 bars, a whole number of them")
         scale = 1.0 if p.annualise is None else p.annualise
-        if isinstance(scale, bool) or not isinstance(scale, Real) or not 0.0 < scale < math.inf:
+        if isinstance(scale, bool) or not isinstance(scale, Real) or not 0.0 < float(scale) < math.inf:
             raise ParameterError(f"annualise={p.annualise!r} must be the bars of a year, 252 for daily ones, or None for per bar")
         self._centred, self._scale = bool(p.centred), math.sqrt(scale)
         self._errors: deque[float] = deque(maxlen=int(p.period))
@@ -139,7 +139,7 @@ class ErrorWindow:
         if len(errors) < size:
             return np.full(len(errors) + 1, math.nan)
         found = self._measure(np.lib.stride_tricks.sliding_window_view(errors, size))
-        return np.r_[np.full(size, math.nan), found]
+        return np.concatenate([np.full(size, math.nan), found])
 
     def _measure(self, e: FloatArray) -> FloatArray:
         te = e.std(axis=-1, ddof=1) if self._centred else np.sqrt((e * e).mean(axis=-1))
