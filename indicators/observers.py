@@ -82,13 +82,14 @@ class ActiveObserver(TrackerObserver):
         self._omega = np.full(len(targets), 1.0 / len(targets)) if tracker is None else tracker.goal.omega
         self._account = AccountWatch(owner)
         self._value = math.nan
-        self._growth, self._levels = 1.0, None  # of the account since the targets last had levels, and those
+        self._growth = 1.0  # of the account since the targets last had levels
+        self._levels: FloatArray | None = None  # and those
 
     def _levels_now(self) -> FloatArray | None:
         """Levels of the targets; None unless all have one of this bar."""
-        found = [series.now() for series in self._targets]
         when = self._owner.datetime[0]
-        return np.array([pair[1] for pair in found]) if all(pair and pair[0] == when for pair in found) else None
+        levels = [pair[1] for series in self._targets if (pair := series.now()) is not None and pair[0] == when]
+        return np.array(levels) if len(levels) == len(self._targets) else None
 
     def _returns(self) -> tuple[float, float] | None:
         """Returns of the account and of what is tracked since the last bar with levels; None on a bar without."""
