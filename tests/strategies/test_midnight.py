@@ -1,4 +1,4 @@
-"""A market whose day ends at midnight beside one that closes in the afternoon: nobody knows the day's last price before midnight."""
+"""A market whose day ends at midnight beside one that closes in the afternoon: nobody knows its last price before midnight."""
 
 import numpy as np
 import pandas as pd
@@ -66,7 +66,7 @@ def test_the_midnight_before_is_refused_with_the_right_word(close):
     with pytest.raises(DataError, match=r"midnight before the session.* write '24:00'"):
         joined(tables(), close)
     with pytest.raises(DataError, match="24:00"):
-        MultiIndexData.from_markets({"COINS": {"prices": tables()["COINS"], "targets": "TOTAL", "timezone": "UTC", "close": close}})
+        MultiIndexData.from_markets({"COINS": Market(tables()["COINS"], "TOTAL", "UTC", close)})
     rates = pd.Series(1.1, index=DAYS)
     with pytest.raises(DataError, match="24:00"):
         _ = ExchangeRate(rates, "UTC", close).quotes
