@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
+from datafeeds.errors import DataWarning
 from tracker_strategies.data_cli import app as data_commands
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.leaderboard_cli import leaderboard
@@ -237,7 +239,16 @@ app.add_typer(data_commands, name="data")
 
 
 def main() -> None:
-    """Entry point: errors that a user can mend are one line on stderr and exit code 2."""
+    """Entry point: errors that a user can mend are one line on stderr and exit code 2; what was left out of data is one line."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, DataWarning):
+            print(f"{category.__name__}: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *where)
+
+    warnings.showwarning = show
     try:
         app()
     except TrackerError as problem:

@@ -112,6 +112,7 @@ def describe(
             "assets": list(panel.symbols),
             "targets": list(panel.targets),
             "dropped": dict(panel.dropped),
+            "cut": list(panel.cut),
             "cleaning": None if panel.cleaning is None else panel.cleaning.as_dict(),
         },
         "events": list(record.events),
