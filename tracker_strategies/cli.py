@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -240,15 +240,13 @@ app.add_typer(data_commands, name="data")
 
 def main() -> None:
     """Entry point: errors that a user can mend are one line on stderr and exit code 2; what was left out of data is one line."""
-    usual = warnings.showwarning
+    usual = warnings.formatwarning
 
-    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, DataWarning):
-            print(f"{category.__name__}: {message}", file=sys.stderr)
-        else:
-            usual(message, category, *where)
+    def one_line(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+        own = issubclass(category, DataWarning)
+        return f"{category.__name__}: {message}\n" if own else usual(message, category, filename, lineno, line)
 
-    warnings.showwarning = show
+    warnings.formatwarning = one_line
     try:
         app()
     except TrackerError as problem:
