@@ -161,7 +161,7 @@ def run_demo(out: str) -> None:
 
 def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int) -> None:
     """Run a paper's experiments and write its page."""
-    from tracker_strategies.research.papers import PAPERS
+    from tracker_strategies.research.papers import PAPERS, show_answers
 
     if paper not in PAPERS:
         raise ParameterError(f"unknown paper {paper!r}; choose {', '.join(PAPERS)}")
@@ -180,8 +180,7 @@ def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequen
         for row in table["rows"]:
             shown.add_row(*map(str, row))
         console.print(shown)
-    for claim, kept in found["accepted"].items():
-        console.print(f"{'[green]holds[/]' if kept else '[bold red]does not hold[/]'}  {claim}")
+    show_answers(found, console)
     console.print(f"page  [bold]{page}[/]  (open it in a browser)")
 
 
