@@ -5,7 +5,7 @@ Names are imported on first use, so that the errors (which the mathematics needs
 
 from typing import TYPE_CHECKING
 
-from datafeeds.errors import DataError, TrackerError, UniverseError
+from datafeeds.errors import DataError, DataWarning, TrackerError, UniverseError
 from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ _HOMES = {
 __all__ = [
     "CleaningReport",
     "DataError",
+    "DataWarning",
     "ExchangeRate",
     "FetchError",
     "Finding",

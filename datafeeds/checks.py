@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from datafeeds.errors import DataError, UniverseError
+from datafeeds.errors import DataError, DataWarning, UniverseError
 
 FloatArray = NDArray[np.float64]
 
@@ -72,7 +73,8 @@ def check_matrix(
         got = matrix[t, i]
         if np.isnan(got):
             raise DataError(
-                f"{what} {names[i]} has no value on {_day(dates[t])}; a target needs one on every date (gaps='freeze' repeats it)"
+                f"{what} {names[i]} has no value on {_day(dates[t])}; a target needs one on every date (gaps='freeze' "
+                "takes it as a holiday, and leaves off what lies before the first or after the last)"
             )
         raise DataError(
             f"{what} of {names[i]} on {_day(dates[t])} is {got:g}; it must be a {'positive ' if positive else ''}finite number"
@@ -118,6 +120,36 @@ def check_common_dates(seen: NDArray[np.bool_], names: Sequence[str], dates: NDA
             raise DataError(f"target {name} has no data; bring its levels, or do not name it as a target")
         spans.append(f"{name} {_day(dates[rows[0]])}..{_day(dates[rows[-1]])} ({rows.size} levels)")
     raise DataError(f"targets have no common dates: {', '.join(spans)}; at least two dates with a level of each are needed")
+
+
+def common_span(seen: NDArray[np.bool_], names: Sequence[str], dates: NDArray[np.datetime64]) -> tuple[slice, tuple[str, ...]]:
+    """The rows from the first date on which every target has a level to the last before one of them ends, and what is left off.
+
+    Before its first level a target cannot be compared with anything; after its last one there is nothing to learn, and an account
+    that traded on would follow nothing.
+    """
+    ends = [int(np.flatnonzero(column)[-1]) for column in seen.T]
+    start, stop = int(np.argmax(seen.all(axis=1))), 1 + min(ends)
+    left = []
+    if start:
+        left.append(f"{_bars(start)} before {_day(dates[start])}, the first date on which {_and(names)} had a level")
+    if stop < len(dates):
+        left.append(f"{_bars(len(dates) - stop)} after {_day(dates[stop - 1])}, the last level of {names[int(np.argmin(ends))]}")
+    return slice(start, stop), tuple(left)
+
+
+def say_what_is_left_off(left: Sequence[str], source: str, depth: int = 4) -> None:
+    """Warn of bars that a panel leaves off, once for each end; `depth` is that of the user's own line."""
+    for part in left:
+        warnings.warn(f"{source}: left off {part}", DataWarning, stacklevel=depth)
+
+
+def _bars(number: int) -> str:
+    return f"{number} bar{'' if number == 1 else 's'}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return f"all of {', '.join(names)}" if len(names) > 1 else names[0]
 
 
 def find_holes(close: FloatArray, dates: NDArray[np.datetime64], names: Sequence[str]) -> None:

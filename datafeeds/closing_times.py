@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from datafeeds.errors import DataError
 
-_CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
+_CLOCK = re.compile(r"([0-3]?\d|4[0-7]):([0-5]\d)")
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -23,11 +23,24 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def time_of_day(text: str) -> np.timedelta64:
-    """A time such as 16:00 as the distance from midnight; 24:00 is the midnight after."""
+    """A closing time such as 16:00 as the distance from the midnight with which the session date begins.
+
+    24:00 is the midnight after, and hours count on from there: 25:30 is half past one of the next day. 00:00 is refused: nothing
+    of the session has happened then, and a market that closes at midnight means the other one.
+    """
     clock = _CLOCK.fullmatch(str(text).strip())
-    if clock is None or (clock[1] == "24" and clock[2] != "00"):
-        raise DataError(f"closing time {text!r} must be a time of day such as 16:00")
-    return np.timedelta64(int(clock[1]) * 60 + int(clock[2]), "m")
+    if clock is None:
+        raise DataError(
+            f"closing time {text!r} must be a time of day such as 16:00; 24:00 is the midnight after, 25:30 half past one of the "
+            "next day"
+        )
+    minutes = int(clock[1]) * 60 + int(clock[2])
+    if not minutes:
+        raise DataError(
+            f"closing time {text!r} is the midnight before the session, when none of its prices is known; for a day that ends at "
+            "midnight write '24:00'"
+        )
+    return np.timedelta64(minutes, "m")
 
 
 def closing_instants(days: NDArray[np.datetime64], zone: str, close: str) -> NDArray[np.datetime64]:

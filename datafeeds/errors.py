@@ -15,3 +15,7 @@ class DataError(TrackerError, ValueError):
 
 class UniverseError(TrackerError, ValueError):
     """A symbol or a target that was asked for is absent, repeated or of the wrong kind."""
+
+
+class DataWarning(UserWarning):
+    """Something of the data was left out, and what; the command line prints it on one line and goes on."""

@@ -38,7 +38,8 @@ class Market:
         IANA name of the exchange's zone: "America/New_York", "Asia/Tokyo", "Europe/London".
     close : str
         Regular closing time there, "16:00". On days with an early close the regular time is kept, which is later and hence safe.
-        Where the time has changed (Tokyo: 15:00, since November 2024 15:30), give the later one.
+        Where the time has changed (Tokyo: 15:00, since November 2024 15:30), give the later one. A day that ends at midnight
+        closes at "24:00", a session that ends at half past one of the next day at "25:30"; "00:00" is refused.
     currency : str, optional
         Currency of all prices. None: take them as they are, as for an index in local currency.
     bars : mapping with any of "open", "high", "low", "volume" to DataFrame, optional

@@ -87,7 +87,8 @@ class MultiIndexData(IndexData):
         -------
         MultiIndexData
             Its panel begins with the first date on which every target has a level, and ends with the last before one of them
-            ends. A session that closes after the last decision is not in it.
+            ends; what is left off is said in a warning and in the panel's ``cut``. A session that closes after the last decision
+            is not in it.
 
         Raises
         ------

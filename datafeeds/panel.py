@@ -12,25 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.checks import (
-    bars_per_year,
-    check_common_dates,
-    check_dates,
-    check_frame,
-    check_mask,
-    check_matrix,
-    check_names,
-    fill_target_gaps,
-    find_holes,
-    fingerprint_of,
-)
+from datafeeds.checks import bars_per_year, check_dates, check_mask, check_matrix, check_names, fingerprint_of
 from datafeeds.cleaning_report import CleaningReport
 from datafeeds.errors import DataError, UniverseError
+from datafeeds.wide_frames import GAP_POLICIES as GAP_POLICIES
+from datafeeds.wide_frames import parts_of_frame
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-#: What to do with a missing price between the first and the last price of a series.
-GAP_POLICIES = ("error", "freeze")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +61,8 @@ class MarketPanel:
         their market closes before (:mod:`datafeeds.multi_index`), and no order can fill at it. None means all.
     cleaning : CleaningReport, optional
         What :func:`datafeeds.clean` found and did, if it was asked.
+    cut : tuple of str
+        Bars of the source that were left off because a target had not begun or had ended, in words.
 
     Raises
     ------
@@ -94,6 +85,7 @@ class MarketPanel:
     members: BoolArray | None = None
     at_decision: BoolArray | None = None
     cleaning: CleaningReport | None = None
+    cut: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Validate, and freeze the arrays: a panel is shared, so nobody may write to it."""
@@ -168,31 +160,13 @@ class MarketPanel:
         gaps : {"error", "freeze"}
             A price missing *between* two others is an error by default. With "freeze" it is a halt: the name keeps its weight and
             cannot be traded on that date, and a target that is missing keeps its last level. Missing prices before the first one
-            (late listing) and after the last one (delisting) are always allowed for assets.
+            (late listing) and after the last one (delisting) are always allowed for assets. Of targets they are refused by
+            default; with "freeze" the panel begins with the first date on which every target has a level and ends with the last
+            before one of them ends: a :class:`~datafeeds.errors.DataWarning` and the panel's ``cut`` say what was left off.
         """
-        if gaps not in GAP_POLICIES:
-            raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
-        names = (targets,) if isinstance(targets, str) else tuple(targets)
-        check_frame(prices, names)
-        columns = list(prices.columns)
-        which = [columns.index(name) for name in names]
-        keep: slice | list[int] = [i for i in range(len(columns)) if i not in which]
-        if keep == list(range(len(which), len(columns))):
-            keep = slice(len(which), None)  # targets first, as usual: a view, where a list of columns would be a copy
-        assets = [str(c) for c in np.array(columns, dtype=object)[keep]]
-        dates = prices.index.to_numpy(dtype="datetime64[ns]")
-        table = prices.to_numpy(dtype=np.float64)
-        close, levels = table[:, keep], table[:, which]
-        check_dates(dates)
-        if gaps == "error":
-            find_holes(close, dates, assets)
-            seen = None
-        else:
-            seen = ~np.isnan(levels)
-            check_common_dates(seen, names, dates)
-            levels = fill_target_gaps(levels)
-        full: dict[str, Any] = {k: v[prices.columns[keep]].to_numpy(dtype=np.float64) for k, v in (bars or {}).items()}
-        return cls(dates, tuple(assets), close, names, levels, source=source, dropped=dropped or {}, target_seen=seen, **full)
+        parts = parts_of_frame(prices, (targets,) if isinstance(targets, str) else tuple(targets), bars or {}, gaps, source)
+        lost = parts.pop("lost")
+        return cls(**parts, source=source, dropped={**(dropped or {}), **lost})
 
     # -- reading ----------
 

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.checks import check_common_dates, fill_target_gaps
+from datafeeds.checks import check_common_dates, common_span, fill_target_gaps, say_what_is_left_off
 from datafeeds.closing_times import last_before
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.markets import BAR_PARTS, ExchangeRate, Market, Sessions
 from datafeeds.panel import MarketPanel
+from datafeeds.wide_frames import NO_COMMON_PRICE
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -54,14 +55,14 @@ def join_markets(
         raise UniverseError("no target to track; name those of at least one market")
     seen = np.hstack([np.isfinite(view.levels) for view in views.values()])
     check_common_dates(seen, targets, days)
-    # Before its first level a target cannot be compared with anything, and after its last one there is nothing to learn.
-    span = slice(int(np.argmax(seen.all(axis=1))), 1 + min(int(np.flatnonzero(column)[-1]) for column in seen.T))
+    span, left = common_span(seen, targets, days)
+    say_what_is_left_off(left, " + ".join(sessions), depth=3)
     for name, currency in _foreign(blocks, leader, base).items():
         views[name].rate = _rates(_rate(name, currency, fx), currency, days, moments, views[name].new, fx_carry, span)
     parts: dict[str, Any] = {part: values[span] for part, values in _bars(list(views.values())).items()}
     symbols = tuple(asset for s in sessions.values() for asset in s.assets)
     alive = np.isfinite(parts["close"]).any(axis=0)
-    lost = {symbols[i]: "no price in the time that the targets have in common" for i in np.flatnonzero(~alive)}
+    lost = {symbols[i]: NO_COMMON_PRICE for i in np.flatnonzero(~alive)}
     return MarketPanel(
         days[span].astype("datetime64[ns]"),
         tuple(symbols[i] for i in np.flatnonzero(alive)),
@@ -70,6 +71,7 @@ def join_markets(
         target_seen=seen[span],
         at_decision=np.concatenate([np.full(len(view.sessions.assets), view.prompt) for view in views.values()])[alive],
         source=" + ".join(sessions),
+        cut=left,
         dropped={**{name: why for s in sessions.values() for name, why in s.dropped.items()}, **lost},
         **{part: values[:, alive] for part, values in parts.items()},
     )

@@ -3,13 +3,14 @@ a screen.
 """
 
 from indicators.diagnostics import diagnostics_observer
-from indicators.observers import EffectiveHoldings, PortfolioExcessReturn, PortfolioTrackingError, Turnover
+from indicators.observers import EffectiveHoldings, ObserverError, PortfolioExcessReturn, PortfolioTrackingError, Turnover
 from indicators.plotting import plot_to_file
 from indicators.tracking import ExcessReturn, TrackingError
 
 __all__ = [
     "EffectiveHoldings",
     "ExcessReturn",
+    "ObserverError",
     "PortfolioExcessReturn",
     "PortfolioTrackingError",
     "TrackingError",

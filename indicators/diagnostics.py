@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from indicators.observers import TrackerObserver
+from tracker_strategies.errors import ParameterError
 
 
 def diagnostics_observer(*names: str, title: str = "Diagnostics") -> type[TrackerObserver]:
@@ -29,18 +30,15 @@ def diagnostics_observer(*names: str, title: str = "Diagnostics") -> type[Tracke
     ('eps',)
     """
     if not names:
-        raise ValueError("name at least one figure of algorithm.diagnostics()")
+        raise ParameterError("name at least one figure of algorithm.diagnostics()")
     bad = [name for name in names if not name.isidentifier()]
     if bad:
-        raise ValueError(f"{bad[0]!r} cannot be the name of a line; a name is letters, digits and underscores")
+        raise ParameterError(f"{bad[0]!r} cannot be the name of a line; a name is letters, digits and underscores")
 
-    def next_bar(self: Any) -> None:
-        algorithm = getattr(self._owner, "algorithm", None)
-        if algorithm is None:
-            raise TypeError(f"{type(self).__name__} watches trackers; {type(self._owner).__name__} has no algorithm")
-        said = algorithm.diagnostics()
+    def one_bar(self: Any) -> None:
+        said = self._owner.algorithm.diagnostics()
         for line, name in zip(self.lines, names, strict=True):
             line[0] = said.get(name, math.nan)
 
-    body = {"lines": names, "plotinfo": {"plotname": title}, "next": next_bar, "__module__": __name__, "__doc__": title}
-    return type("AlgorithmDiagnostics", (TrackerObserver,), body)
+    body = {"lines": names, "plotinfo": {"plotname": title}, "_bar": one_bar, "_needs": ("algorithm",)}
+    return type("AlgorithmDiagnostics", (TrackerObserver,), {**body, "__module__": __name__, "__doc__": title})

@@ -1,107 +1,192 @@
 """Observers that draw a tracker while it runs. Add them with ``cerebro.addobserver``.
 
-They read the strategy through what every tracker of this project has: ``targets``, ``desk`` and ``bar``.
+backtrader adds an observer beside every strategy of the cerebro. Those of tracking error and excess return watch any strategy
+with a target; the others only trackers, which know what they hold and trade.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import Any
 
 import backtrader as bt
 import numpy as np
+from numpy.typing import NDArray
+
+from indicators.by_date import Series
+from indicators.tracking import ErrorWindow
+from tracker_strategies.errors import TrackerError
+from tracker_strategies.execution.account_watch import AccountWatch
+from tracker_strategies.strategies.roles import find_targets
+
+FloatArray = NDArray[np.float64]
+
+
+class ObserverError(TrackerError, TypeError):
+    """An observer stands beside a strategy that it cannot watch."""
 
 
 class TrackerObserver(bt.Observer):
-    """An observer that also draws the bars before every feed has begun."""
+    """An observer with one value per bar of the strategy, from the first bar on, also before every feed has begun.
+
+    Subclasses say in ``_bar`` what a bar adds, and write their lines there. A turn of the engine that brings the strategy no bar
+    (a resampled feed has some of its own) repeats the values.
+    """
 
     plotinfo: Any = {"plot": True, "subplot": True}
     #: Looks at neither orders nor trades, so that none have to be made for it.
     blind = True
+    _stclock = True
+    #: What a strategy must have to be watched, by name; checked before the first bar.
+    _needs: tuple[str, ...] = ()
 
-    def prenext(self) -> None:
-        """As any other bar."""
-        self.next()
+    def start(self) -> None:
+        """Refuse a strategy that cannot be watched."""
+        for name in self._needs:
+            if not hasattr(self._owner, name):
+                raise ObserverError(
+                    f"{type(self).__name__} watches trackers; {type(self._owner).__name__} has no {name}. cerebro.addobserver "
+                    "adds it beside every strategy: leave the observer out, or run the other strategy in a cerebro of its own"
+                )
 
-    def _index(self) -> Any:
-        targets = getattr(self._owner, "targets", None)
-        if not targets:
-            raise TypeError(f"{type(self).__name__} watches strategies that have a target; {type(self._owner).__name__} has none")
-        return targets[0]
+    def next(self) -> None:
+        """One turn of the engine."""
+        if getattr(self._owner, "new_bar", True):
+            self._bar()
+        elif len(self) > 1:
+            for line in self.lines:
+                line[0] = line[-1]
+
+    prenext = next
+
+    def _bar(self) -> None:
+        raise NotImplementedError
 
 
-class PortfolioTrackingError(TrackerObserver):
-    """Rolling tracking error of the account against its (first) target, per bar: the indicator of that name, on the account
-    itself.
+class ActiveObserver(TrackerObserver):
+    """Watches the account against what is tracked: the target, the blend of several that the strategy tracks, or one of them.
+
+    What it sees is what :class:`~tracker_strategies.TrackingAnalyzer` measures. A return spans the bars from one on which every
+    target has a level of its own to the next such bar: a holiday of the index is no return of zero. Money that comes in or goes
+    out is no return of the account.
+    """
+
+    def start(self) -> None:
+        """Find the targets."""
+        super().start()
+        owner, wanted = self._owner, self.p.target
+        targets = getattr(owner, "targets", None) if wanted is None else None
+        tracker = getattr(owner, "tracker", None) if wanted is None else None
+        targets = targets or find_targets(owner.datas, wanted)
+        self._targets = [Series(data) for data in targets]
+        self._omega = np.full(len(targets), 1.0 / len(targets)) if tracker is None else tracker.goal.omega
+        self._account = AccountWatch(owner)
+        self._value = math.nan
+        self._growth = 1.0  # of the account since the targets last had levels
+        self._levels: FloatArray | None = None  # and those
+
+    def _levels_now(self) -> FloatArray | None:
+        """Levels of the targets; None unless all have one of this bar."""
+        when = self._owner.datetime[0]
+        levels = [pair[1] for series in self._targets if (pair := series.now()) is not None and pair[0] == when]
+        return np.array(levels) if len(levels) == len(self._targets) else None
+
+    def _returns(self) -> tuple[float, float] | None:
+        """Returns of the account and of what is tracked since the last bar with levels; None on a bar without."""
+        value, flow = self._account.value(), self._account.flow()
+        if self._levels is not None:
+            self._growth *= (value - flow) / self._value
+        self._value = value
+        levels = self._levels_now()
+        if levels is None:
+            return None
+        before, growth = self._levels, self._growth
+        self._levels, self._growth = levels, 1.0
+        return None if before is None else (growth - 1.0, float((levels / before - 1.0) @ self._omega))
+
+
+class PortfolioTrackingError(ActiveObserver):
+    """Rolling tracking error of the account against what it tracks, per bar: the indicator of that name, on the account itself.
 
     Params:
-      - ``period`` (63): bars in the window; NaN until it is full
+      - ``period`` (63): returns in the window, at least 2; NaN until it is full
       - ``centred`` (True), ``annualise`` (None): as for :class:`~indicators.tracking.TrackingError`
+      - ``target`` (None): name of one index feed to compare with; by default what the strategy tracks, blended as it blends
     """
 
     lines: Any = ("te",)
-    params: Any = (("period", 63), ("centred", True), ("annualise", None))
+    params: Any = (("period", 63), ("centred", True), ("annualise", None), ("target", None))
     plotinfo: Any = {"plotname": "Tracking error"}
 
     def __init__(self) -> None:
-        self._errors: deque[float] = deque(maxlen=self.p.period)
-        self._last: tuple[float, float] | None = None
+        self._window, self._te = ErrorWindow(self.p), math.nan
 
-    def next(self) -> None:
-        """One bar."""
-        now = self._owner.broker.getvalue(), self._index().close[0]
-        if self._last is not None:
-            self._errors.append(now[0] / self._last[0] - now[1] / self._last[1])
-        self._last = now
-        full = len(self._errors) == self.p.period
-        e = np.array(self._errors)
-        te = (e.std(ddof=1) if self.p.centred else math.sqrt(e @ e / len(e))) if full else math.nan
-        self.lines.te[0] = te * math.sqrt(self.p.annualise or 1.0)
+    def _bar(self) -> None:
+        both = self._returns()
+        if both is not None:
+            self._te = self._window.add(both[0] - both[1])
+        self.lines.te[0] = self._te
 
 
-class PortfolioExcessReturn(TrackerObserver):
-    """Cumulative log return of the account minus that of its (first) target."""
+class PortfolioExcessReturn(ActiveObserver):
+    """Cumulative log return of the account minus that of what it tracks, from 0 on the first bar.
+
+    Params:
+      - ``target`` (None): name of one index feed to compare with; by default what the strategy tracks, blended as it blends
+    """
 
     lines: Any = ("excess",)
+    params: Any = (("target", None),)
     plotinfo: Any = {"plotname": "Excess log return", "plothlines": [0.0]}
 
     def __init__(self) -> None:
-        self._base: float | None = None
+        self._excess = 0.0
 
-    def next(self) -> None:
-        """One bar."""
-        gap = math.log(self._owner.broker.getvalue() / self._index().close[0])
-        self._base = gap if self._base is None else self._base
-        self.lines.excess[0] = gap - self._base
+    def _bar(self) -> None:
+        both = self._returns()
+        if both is not None:
+            self._excess += math.log1p(both[0]) - math.log1p(both[1])
+        self.lines.excess[0] = self._excess
 
 
 class Turnover(TrackerObserver):
-    """Value bought plus value sold on the bar, over the account's value at the previous close."""
+    """Value bought plus value sold on the bar, over the account's value at the previous close. For trackers only."""
 
     lines: Any = ("turnover",)
     plotinfo: Any = {"plotname": "Turnover"}
     plotlines: Any = {"turnover": {"_method": "bar"}}
+    _needs = ("desk",)
 
-    def __init__(self) -> None:
-        self._last = math.nan
+    def start(self) -> None:
+        """Before the first bar."""
+        super().start()
+        self._account, self._before, self._early = AccountWatch(self._owner), math.nan, 0.0
 
     def next(self) -> None:
-        """One bar."""
-        value = self._owner.broker.getvalue()
+        """One turn of the engine. What fills on a turn without a bar counts on the next one."""
         fills = self._owner.desk.fills()
-        self.lines.turnover[0] = 0.0 if fills is None else fills.traded / self._last
-        self._last = value
+        self._early += 0.0 if fills is None else fills.traded
+        super().next()
+
+    prenext = next
+
+    def _bar(self) -> None:
+        value = self._account.value()
+        self.lines.turnover[0] = self._early / self._before if self._early else 0.0
+        self._before, self._early = value, 0.0
 
 
 class EffectiveHoldings(TrackerObserver):
-    """``effective``: 1 / sum of squared weights, the number of names if all had equal weight; ``names``: how many are held."""
+    """``effective``: 1 / sum of squared weights, the number of names if all had equal weight; ``names``: how many are held.
+
+    For trackers only.
+    """
 
     lines: Any = ("effective", "names")
     plotinfo: Any = {"plotname": "Holdings"}
+    _needs = ("desk", "bar")
 
-    def next(self) -> None:
-        """One bar."""
+    def _bar(self) -> None:
         sizes = self._owner.desk.sizes()
         held = sizes > 0.0
         values = sizes[held] * self._owner.bar.close[held]

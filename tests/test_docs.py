@@ -132,6 +132,59 @@ def test_every_strategy_is_named_where_one_chooses():
         assert f".{cls.__name__}\n" in page + "\n"
 
 
+#: Classes on the pages that belong to other projects.
+OF_OTHERS = {"BenchmarkTracker": "skfolio", "KilledWorker": "dask"}
+PUBLIC = ("tracker_strategies", "datafeeds", "indicators", "tracker_strategies.algorithms", "tracker_strategies.papertrade")
+HOST = ("backtrader", "backtrader.feeds", "backtrader.analyzers", "backtrader.observers", "backtrader.indicators")
+IMPORT = re.compile(r"^\s*from ((?:tracker_strategies|datafeeds|indicators)[\w.]*) import \(?([\w, ]+)", re.M)
+CAMEL = re.compile(r"[A-Z][a-z]*[A-Z]?\w*[a-z]\w*")
+
+
+def named_in_code(text):
+    """Classes and dotted names of our packages in backticks, without arguments."""
+    for token in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
+        name = re.sub(r"\(.*\)$", "", token).rstrip(".")
+        head = name.partition(".")[0]
+        if re.fullmatch(r"[A-Za-z_][\w.]*", name) and (CAMEL.fullmatch(head) or head in PUBLIC):
+            yield name
+
+
+def attribute(thing, names):
+    for name in names:
+        thing = getattr(thing, name)
+    return thing
+
+
+def found(name):
+    """Whether a name of the pages can be imported from where a user would: one of the packages, or backtrader."""
+    head, *rest = name.split(".")
+    if head in PUBLIC:
+        return resolve(name) is not None
+    homes = [module for module in map(importlib.import_module, (*PUBLIC, *HOST)) if hasattr(module, head)]
+    return any(attribute(getattr(module, head), rest) is not None for module in homes)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent.name != "api"], ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_class_and_import_that_a_page_names_can_be_imported(page):
+    text = page.read_text(encoding="utf-8")
+    if page.name == "CHANGELOG.md":
+        text = text.split("\n## ", 2)[1]  # older entries tell of names that may be gone
+    for name in named_in_code(text):
+        assert name in OF_OTHERS or found(name), f"{page.name} names {name}"
+    for module, names in IMPORT.findall(text):
+        for name in names.replace(",", " ").split():
+            assert hasattr(importlib.import_module(module), name), f"{page.name}: from {module} import {name}"
+
+
+def test_every_strategy_can_be_imported_from_the_package():
+    import tracker_strategies
+    from tracker_strategies.strategies import STRATEGIES
+
+    for cls in STRATEGIES:
+        assert getattr(tracker_strategies, cls.__name__) is cls
+        assert cls.__name__ in tracker_strategies.__all__
+
+
 def test_pictures_are_used_and_light():
     text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     pictures = list((DOCS / "images").iterdir())

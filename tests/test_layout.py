@@ -14,7 +14,12 @@ PACKAGES = ("datafeeds", "indicators", "tracker_strategies")
 #: What each part may import of the project; the parts below it in this list are above it in the design.
 ALLOWED = {
     "datafeeds": {"datafeeds"},
-    "indicators": {"indicators"},
+    "indicators": {
+        "indicators",
+        "tracker_strategies.execution.account_watch",
+        "tracker_strategies.strategies.roles",
+        "tracker_strategies.errors",
+    },
     "tracker_strategies/algorithms": {"tracker_strategies.algorithms", "tracker_strategies.errors"},
     "tracker_strategies/execution": {"datafeeds", "tracker_strategies.execution", "tracker_strategies.errors"},
     "tracker_strategies/strategies": {

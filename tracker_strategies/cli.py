@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
 
+from datafeeds.errors import DataWarning
 from tracker_strategies.data_cli import app as data_commands
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.leaderboard_cli import leaderboard
@@ -237,7 +239,14 @@ app.add_typer(data_commands, name="data")
 
 
 def main() -> None:
-    """Entry point: errors that a user can mend are one line on stderr and exit code 2."""
+    """Entry point: errors that a user can mend are one line on stderr and exit code 2; what was left out of data is one line."""
+    usual = warnings.formatwarning
+
+    def one_line(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+        own = issubclass(category, DataWarning)
+        return f"{category.__name__}: {message}\n" if own else usual(message, category, filename, lineno, line)
+
+    warnings.formatwarning = one_line
     try:
         app()
     except TrackerError as problem:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -20,7 +21,7 @@ from tracker_strategies.analysis.runfolder import check_place, write_run
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
-from tracker_strategies.run_pages import compare_folders, is_run_name, metrics_table, show_runs
+from tracker_strategies.run_pages import compare_folders, draw_sheets, is_run_name, metrics_table, show_runs
 from tracker_strategies.runner import backtest, check_params, default_params, strategy_by_name
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 
@@ -116,21 +117,22 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
     console = Console(stderr=True)
     if panel.cleaning is not None:
         console.print(panel.cleaning.table(SHOWN), markup=False, highlight=False, soft_wrap=True)
-    records = [replace(r, sectors=sectors) for r in run_all(panel, classes, own, request, console)]
+
+    def keep(record: RunRecord) -> RunRecord:
+        """A finished run is on disk before the next begins, and before anything is drawn."""
+        told = replace(record, sectors=sectors)
+        if places:
+            seed = request.seed if request.data == "synthetic" else None
+            write_run(told, places[told.strategy], panel, eval_from=request.eval_from, seed=seed)
+            console.print(f"wrote [bold]{escape(str(places[told.strategy]))}[/]", soft_wrap=True)
+        return told
+
+    records = run_all(panel, classes, own, request, console, keep)
     scored = [r.since(request.eval_from) for r in records]
     words = setting_of(scored[0], panel, request)
     show_runs(scored, words, page=request.html, as_json=request.as_json)
-    for record in records if places else ():
-        place = write_run(
-            record,
-            places[record.strategy],
-            panel,
-            eval_from=request.eval_from,
-            seed=request.seed if request.data == "synthetic" else None,
-            tearsheet=request.tearsheet,
-            baselines=tuple(r for r in records if r is not record),
-        )
-        console.print(f"wrote [bold]{place}[/]")
+    if places and request.tearsheet:
+        draw_sheets(records, places, baselines=records, start=request.eval_from, console=console)
 
 
 def run_demo(out: str) -> None:
@@ -139,24 +141,27 @@ def run_demo(out: str) -> None:
     panel = open_source(request.data, request.targets)
     classes = [strategy_by_name(name) for name in ("ensemble", "pa", *BASELINES)]
     for cls in classes:
-        check_place(Path(out) / cls.alias_name)
+        check_place(Path(out).expanduser() / cls.alias_name)
     console = Console()
     console.print(f"{panel.n_assets} large US stocks and the S&P 500, {panel.day(0)} to {panel.day(-1)}, {panel.n_bars} bars.")
-    records = run_all(panel, classes, [params_for(cls, request) for cls in classes], request, console)
+    places = {cls.alias_name: Path(out).expanduser() / cls.alias_name for cls in classes}
+
+    def keep(record: RunRecord) -> RunRecord:
+        console.print(f"run folder  {escape(str(write_run(record, places[record.strategy], panel)))}", soft_wrap=True)
+        return record
+
+    records = run_all(panel, classes, [params_for(cls, request) for cls in classes], request, console, keep)
     console.print(metrics_table(records, setting_of(records[0], panel, request)))
     console.print(
         "The stocks were picked with hindsight: judge the excess return against the baselines, never against zero.\n", style="dim"
     )
-    for i, record in enumerate(records):
-        with console.status(f"writing {record.strategy} ..."):
-            place = write_run(record, Path(out) / record.strategy, panel, tearsheet=i == 0, baselines=tuple(records[1:]))
-        console.print(f"run folder  {place}")
-    console.print(f"tear sheet  [bold]{Path(out) / records[0].strategy / 'tearsheet.html'}[/]  (open it in a browser)")
+    for page in draw_sheets(records[:1], places, baselines=records, start=None, console=console):
+        console.print(f"tear sheet  [bold]{escape(str(page))}[/]  (open it in a browser)", soft_wrap=True)
 
 
 def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int) -> None:
     """Run a paper's experiments and write its page."""
-    from tracker_strategies.research.papers import PAPERS
+    from tracker_strategies.research.papers import PAPERS, show_answers
 
     if paper not in PAPERS:
         raise ParameterError(f"unknown paper {paper!r}; choose {', '.join(PAPERS)}")
@@ -175,8 +180,7 @@ def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequen
         for row in table["rows"]:
             shown.add_row(*map(str, row))
         console.print(shown)
-    for claim, kept in found["accepted"].items():
-        console.print(f"{'[green]holds[/]' if kept else '[bold red]does not hold[/]'}  {claim}")
+    show_answers(found, console)
     console.print(f"page  [bold]{page}[/]  (open it in a browser)")
 
 
@@ -186,27 +190,27 @@ def run_all(
     params: Sequence[Mapping[str, Any]],
     request: Request,
     console: Console,
+    keep: Callable[[RunRecord], RunRecord],
 ) -> list[RunRecord]:
-    """Backtests one after the other, with a progress bar when a person is watching."""
+    """Backtests one after the other, with a progress bar when a person is watching; each is kept before the next begins."""
     columns = (TextColumn("{task.description:>16}"), BarColumn(), TextColumn("{task.completed}/{task.total} bars"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
         records = []
         for cls, own in zip(classes, params, strict=True):
             task = progress.add_task(cls.alias_name, total=panel.n_bars)
             tick = _Tick(progress, task)
-            records.append(
-                backtest(
-                    panel,
-                    cls,
-                    own,
-                    costs=request.costs,
-                    cash=request.cash,
-                    on_bar=tick,
-                    orders=request.out is not None,
-                    diagnostics=request.out is not None,
-                )
+            record = backtest(
+                panel,
+                cls,
+                own,
+                costs=request.costs,
+                cash=request.cash,
+                on_bar=tick,
+                orders=request.out is not None,
+                diagnostics=request.out is not None,
             )
             progress.update(task, completed=panel.n_bars)
+            records.append(keep(record))
     return records
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from datafeeds import CleaningReport, MarketPanel, SessionReport, check_sessions, clean, open_source
 from datafeeds.cleaning_report import SHOWN
+from datafeeds.errors import DataWarning
 from tracker_strategies.algorithms.simplex_least_squares import solve_simplex_qp
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +27,9 @@ def run_check(
     source: str, targets: Sequence[str], *, exchange: str | None, members: str | None, adjust: str, as_json: bool
 ) -> None:
     """Open a source, look at it and print the report. Holes are not refused here: to find them is the point."""
-    panel = open_source(source, targets, gaps="freeze", adjust=adjust, members=members)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the report says it
+        panel = open_source(source, targets, gaps="freeze", adjust=adjust, members=members)
     report = clean(panel, policy="flag")[1]
     sessions = None if exchange is None else check_sessions(panel, exchange)
     found = check_panel(panel, report, sessions)
@@ -37,7 +42,8 @@ def run_check(
 def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionReport | None = None) -> dict[str, Any]:
     """The report as plain data, for JSON.
 
-    Keys: ``source``, ``first``, ``last``, ``n_bars``, ``n_assets``, ``targets``, ``periods_per_year``, ``dropped``; ``coverage``
+    Keys: ``source``, ``first``, ``last``, ``n_bars``, ``n_assets``, ``targets``, ``periods_per_year``, ``dropped``; ``cut``
+    (bars of the source before every target has begun, or after one has ended, which no run uses); ``coverage``
     (share of all dates and assets with a bar, and of the assets with one on every date); ``gaps`` (symbol to the number of dates
     without a bar between two bars); ``listings`` and ``delistings`` (symbol to its first bar after the first date, its last
     before the last); ``joined`` and ``left`` (changes of the members in the period, where a list of them is given);
@@ -61,6 +67,7 @@ def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionRep
         "targets": list(panel.targets),
         "periods_per_year": panel.periods_per_year,
         "dropped": dict(panel.dropped),
+        "cut": list(panel.cut),
         "coverage": {"bars": float(has.mean()), "complete_assets": float(has.all(axis=0).mean())},
         "gaps": {panel.symbols[i]: int(holes[i]) for i in np.argsort(-holes, kind="stable") if holes[i]},
         "listings": {panel.symbols[i]: panel.day(int(first[i])) for i in np.flatnonzero(first)},
@@ -130,6 +137,8 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
         table.add_row(name, text)
 
     row("source", f"{found['source']}: {found['n_bars']} bars x {found['n_assets']} assets, {found['first']} to {found['last']}")
+    for left in found["cut"]:
+        row("[yellow]left off[/]", f"[yellow]{escape(left)}[/]")
     row("bars a year", f"{found['periods_per_year']:g}")
     row(
         "coverage",

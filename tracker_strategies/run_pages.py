@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -15,8 +16,8 @@ from tracker_strategies.analysis.figures import why_unscored
 from tracker_strategies.analysis.finished import is_run, read_run
 from tracker_strategies.analysis.pages import check_page
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import as_text
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.analysis.runfolder import SHEET, as_text
+from tracker_strategies.errors import MissingExtraError, ParameterError
 from tracker_strategies.strategies import STRATEGIES
 
 
@@ -84,8 +85,48 @@ def tearsheet_command(run: str, out: str | None) -> None:
     """``tracker tearsheet``."""
     from tracker_strategies.analysis.tearsheet import tearsheet
 
-    place = tearsheet(run, Path(run).expanduser() / "tearsheet.html" if out is None else Path(out).expanduser())
+    place = tearsheet(run, Path(run).expanduser() / SHEET if out is None else Path(out).expanduser())
     Console().print(f"tear sheet  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+
+
+def draw_sheets(
+    records: Sequence[RunRecord],
+    places: Mapping[str, Path],
+    *,
+    baselines: Sequence[RunRecord],
+    start: str | None,
+    console: Console,
+) -> list[Path]:
+    """The tear sheet of each run into its folder, where the data are already; return those that were drawn.
+
+    What goes wrong with a page is told on one line each. It costs no run: without QuantStats there is no page, and a page that
+    fails leaves the others, the data, and exit code 1.
+    """
+    from tracker_strategies.analysis.tearsheet import tearsheet
+
+    drawn, failed = [], False
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    for record in records:
+        place = places[record.strategy]
+        beside = [other.since(start) for other in baselines if other is not record]
+        try:
+            with console.status(f"drawing the tear sheet of {record.strategy} ..."):
+                drawn.append(tearsheet(record.since(start), place / SHEET, baselines=beside))
+        except MissingExtraError as problem:
+            say(f"no tear sheet: {problem}; then: tracker tearsheet {place}")
+            return drawn
+        except KeyboardInterrupt:
+            say(f"stopped while drawing; the runs are written. Draw the page later: tracker tearsheet {place}")
+            raise
+        except Exception as problem:  # whatever it is, the run is not lost
+            failed = True
+            say(f"no tear sheet of {record.strategy}: {type(problem).__name__}: {problem}. The run is written: {place}")
+    if failed:
+        raise typer.Exit(1)
+    return drawn
 
 
 def metrics_table(records: Sequence[RunRecord], setting: str) -> Table:

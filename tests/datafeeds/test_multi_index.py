@@ -11,6 +11,8 @@ from datafeeds import DataError, ExchangeRate, Market, MarketPanel, MultiIndexDa
 from datafeeds.closing_times import closing_instants
 from tests.markets import random_panel
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*left off:datafeeds.errors.DataWarning")
+
 NAN = np.nan
 # January 2024: New York rests on the 1st and 15th, Tokyo on the 1st to 3rd and the 8th.
 NY_DAYS = pd.bdate_range("2024-01-02", "2024-01-19").drop("2024-01-15")

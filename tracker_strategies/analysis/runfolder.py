@@ -23,6 +23,7 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import OutputError, TrackerError
 
 DISTRIBUTION = "backtrader-index-tracker"
+SHEET = "tearsheet.html"
 #: All that a run folder holds; a folder with anything else in it is never replaced.
 RUN_FILES = {
     "run.json",
@@ -32,7 +33,7 @@ RUN_FILES = {
     "returns.parquet",
     "orders.parquet",
     "diagnostics.parquet",
-    "tearsheet.html",
+    SHEET,
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "
@@ -55,6 +56,9 @@ def write_run(
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
     refused. Same inputs, same bytes, but for the time stamp in ``run.json`` (and one in the tear sheet).
+
+    The data come first, the tear sheet after: should it fail, or be interrupted, the folder is a finished run without a page, and
+    ``tracker tearsheet FOLDER`` draws it later.
     """
     target = Path(folder).expanduser()
     scored = record.since(eval_from)
@@ -69,10 +73,10 @@ def write_run(
         record.orders.to_parquet(stage / "orders.parquet", index=False)
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
-        if tearsheet and len(scored.dates) > 1:
-            from tracker_strategies.analysis.tearsheet import tearsheet as write_tearsheet
+    if tearsheet and len(scored.dates) > 1:
+        from tracker_strategies.analysis.tearsheet import tearsheet as write_tearsheet
 
-            write_tearsheet(scored, stage / "tearsheet.html", baselines=[b.since(eval_from) for b in baselines])
+        write_tearsheet(scored, target / SHEET, baselines=[b.since(eval_from) for b in baselines])
     return target
 
 
@@ -121,6 +125,7 @@ def describe(
             "assets": list(panel.symbols),
             "targets": list(panel.targets),
             "dropped": dict(panel.dropped),
+            "cut": list(panel.cut),
             "cleaning": None if panel.cleaning is None else panel.cleaning.as_dict(),
         },
         "bars_per_year": record.periods_per_year,
@@ -161,18 +166,18 @@ def staged_folder(target: Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        old = stage.with_name(stage.name + "-old")
         try:
             yield stage
             stage.chmod(0o755)
             if target.exists():
-                old = stage.with_name(stage.name + "-old")
                 os.replace(target, old)
-                os.replace(stage, target)
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                os.replace(stage, target)
+            os.replace(stage, target)
         finally:
-            shutil.rmtree(stage, ignore_errors=True)
+            if old.exists() and not target.exists():  # interrupted between the two: the older run stays
+                os.replace(old, target)
+            for folder in (stage, old):
+                shutil.rmtree(folder, ignore_errors=True)
     except OSError as problem:
         if isinstance(problem, TrackerError):
             raise

@@ -10,7 +10,8 @@ from tracker_strategies.analysis.charts import chart_style
 from tracker_strategies.analysis.figures import percent
 from tracker_strategies.analysis.pages import fill_page
 from tracker_strategies.research import apas_charts, apas_runs
-from tracker_strategies.research.apas_claims import COMBINATIONS, CONFIRMED, NOT_CONFIRMED
+from tracker_strategies.research.apas_claims import COMBINATIONS
+from tracker_strategies.research.verdicts import CONFIRMED, NOT_CONFIRMED, tally
 
 HEADS = {"N": "normal", "t": "Student t"}
 SIDES = {
@@ -36,7 +37,7 @@ def page(result: Mapping[str, Any]) -> str:
         **parts,
         citation=html.escape(result["paper"]),
         lead=f"{result['n_sets']} synthetic data sets, seed {result['seed']}.",
-        tiles=_tiles(paper, result["accepted"]),
+        tiles=_tiles(paper, result["accepted"], [*result["claims"], *((result["nasdaq"] or {}).get("claims", ()))]),
         claims=claims_table(result["claims"]),
         worst=percent(worst),
         theorem_rounds=result["theorem_2"]["rounds"],
@@ -86,7 +87,7 @@ def _card(title: str, table: str) -> str:
     return f'<section class="card table"><h3>{title}</h3><div class="scroll">{table}</div></section>'
 
 
-def _tiles(paper: Sequence[Mapping[str, Any]], accepted: Mapping[str, bool]) -> str:
+def _tiles(paper: Sequence[Mapping[str, Any]], accepted: Mapping[str, bool], claims: Sequence[Mapping[str, str]]) -> str:
     tiles = [
         f'<div class="tile"><h3>APAS, &lambda; = {r["parameters"]["lam"]:g}</h3>'
         f'<data value="{r["mdte"]!r}">{_mdte(r["mdte"])}</data>'
@@ -97,10 +98,21 @@ def _tiles(paper: Sequence[Mapping[str, Any]], accepted: Mapping[str, bool]) -> 
     word = '<span class="good">accepted</span>' if accepted["all"] else '<span class="bad">not accepted</span>'
     missed = ", ".join(html.escape(name.replace("_", " ")) for name, ok in accepted.items() if not ok and name != "all")
     tiles.append(
-        f'<div class="tile"><h3>Criteria</h3><data value="{passed}">{passed} of {all_}</data><p>{word}'
+        f'<div class="tile"><h3>Is it the experiment?</h3><data value="{passed}">{passed} of {all_}</data><p>criteria met, {word}'
         f"{': misses ' + missed if missed else ''}</p></div>"
     )
-    return "\n".join(tiles)
+    return "\n".join([claims_tile(claims), *tiles])
+
+
+def claims_tile(claims: Sequence[Mapping[str, str]]) -> str:
+    """How many of a paper's sentences were confirmed, and what became of the others."""
+    count = tally(claims)
+    held = count.pop(CONFIRMED, 0)
+    rest = ", ".join(f"{n} {word}" for word, n in count.items()) or "all of them"
+    return (
+        f'<div class="tile"><h3>Claims of the paper</h3><data value="{held}">{held} of {len(claims)}</data>'
+        f"<p>confirmed; {rest}</p></div>"
+    )
 
 
 def claims_table(claims: Sequence[Mapping[str, str]]) -> str:
@@ -110,7 +122,7 @@ def claims_table(claims: Sequence[Mapping[str, str]]) -> str:
         (
             html.escape(c["claim"]),
             html.escape(c["found"]),
-            f'<span class="{kinds.get(c["verdict"], "open")}">{c["verdict"]}</span>',
+            f'<span class="{kinds.get(c["verdict"], "open")}">{c["verdict"]}</span><br><small>{html.escape(c["tested"])}</small>',
         )
         for c in claims
     ]

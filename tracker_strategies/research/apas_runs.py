@@ -150,8 +150,8 @@ def mean_and_error(values: FloatArray) -> tuple[float, float | None]:
     return float(values.mean()), error
 
 
-def return_at_equal_error(frontier: Sequence[Runs], point: Runs) -> tuple[float, float | None] | None:
-    """Excess return of a frontier over that of a point with the same mean MDTE: mean difference and standard error.
+def gaps_at_equal_error(frontier: Sequence[Runs], point: Runs) -> FloatArray | None:
+    """Excess return of a frontier over that of a point with the same mean MDTE, one difference per data set.
 
     The frontier is interpolated between its two neighbours in mean MDTE, data set by data set, so that what both have in common
     cancels. None when the point lies outside it.
@@ -164,4 +164,10 @@ def return_at_equal_error(frontier: Sequence[Runs], point: Runs) -> tuple[float,
         return None
     right = max(1, int(np.searchsorted(errors, wanted)))
     share = (wanted - errors[right - 1]) / (errors[right] - errors[right - 1])
-    return mean_and_error((1.0 - share) * runs[right - 1].excess + share * runs[right].excess - point.excess)
+    return np.asarray((1.0 - share) * runs[right - 1].excess + share * runs[right].excess - point.excess)
+
+
+def return_at_equal_error(frontier: Sequence[Runs], point: Runs) -> tuple[float, float | None] | None:
+    """Mean and standard error of :func:`gaps_at_equal_error`."""
+    gaps = gaps_at_equal_error(frontier, point)
+    return None if gaps is None else mean_and_error(gaps)

@@ -119,7 +119,8 @@ def bivariate(market: Market, members: int = MEMBERS, seed: int = 0) -> dict[str
     found["growth"] = {name: np.log1p(returns[WARM_UP:]).cumsum() for name, returns in curves.items()}
     found["growth"] |= {name: np.log1p(market.Y[WARM_UP:, j]).cumsum() for j, name in enumerate(market.indices)}
     found["static"] = _static(market, T)
-    return found | {"names": N, "scored": len(market.X) - WARM_UP, "indices": list(market.indices), "source": market.source}
+    about = {"periods": market.periods, "names": N, "scored": len(market.X) - WARM_UP}
+    return found | about | {"indices": list(market.indices), "source": market.source}
 
 
 def _path(learner: OnlineAlgorithm, X: FloatArray, Y: FloatArray) -> tuple[FloatArray, list[float]]:
@@ -142,6 +143,7 @@ def _row(name: str, market: Market, T: FloatArray, j: int, returns: FloatArray, 
     return {
         "method": name,
         "index": market.indices[j],
+        "excess_by_round": (np.log1p(returns[scored]) - np.log1p(market.Y[scored, j])).tolist(),
         "excess_return_a_year": excess / years,
         "excess_return": excess,
         "tracking_error": float(np.sqrt(((returns - T[:, j])[scored] ** 2).mean())),
@@ -166,6 +168,7 @@ def _population(market: Market, T: FloatArray, members: int, seed: int, curves: 
         excess = growth - float(np.log1p(market.Y[WARM_UP:, j]).sum())
         found["indices"][name] = {
             "mean_excess_return": float(excess.mean()),
+            "excess_return": excess.tolist(),
             "quantiles": np.quantile(excess, (0.05, 0.5, 0.95)).tolist(),
             "tracking_error": float(np.median(errors[:, j])),
         }
@@ -194,6 +197,7 @@ def _static(market: Market, T: FloatArray) -> list[dict[str, Any]]:
             {
                 "method": words,
                 "names": int(np.count_nonzero(learner.weights)),
+                "excess_by_round": excess.tolist(),
                 "excess_return_a_year": sum(halves) * market.periods / rounds,
                 "first_half": halves[0],
                 "second_half": halves[1],

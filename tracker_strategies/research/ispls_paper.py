@@ -13,7 +13,7 @@ import numpy as np
 
 from tracker_strategies.algorithms.validation import count
 from tracker_strategies.errors import DataError, ParameterError
-from tracker_strategies.research.ispls_claims import CITATION, market_claims, simulation_claims, small_claims
+from tracker_strategies.research.ispls_claims import CITATION, simulation_claims
 from tracker_strategies.research.ispls_market import (
     MEMBERS,
     RATE,
@@ -24,6 +24,7 @@ from tracker_strategies.research.ispls_market import (
     read_market,
     small_portfolio,
 )
+from tracker_strategies.research.ispls_market_claims import market_claims, small_claims
 from tracker_strategies.research.ispls_runs import RIVAL_RUNS, RUNS, Found, run_one
 from tracker_strategies.research.ispls_summary import accepted, summary
 from tracker_strategies.research.ispls_tables import charts, tables

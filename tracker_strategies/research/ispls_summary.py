@@ -17,8 +17,12 @@ Runs = Mapping[str, Sequence[Found]]
 SEGMENTS = ((0, 100), (100, 300), (300, 400))
 AROUND = range(98, 112)
 """Rounds around the first change at which lambda is shown, from 0."""
-STEP_ROUNDS = 50
-"""Most rounds that an increase of the number of factors may take."""
+STEP_ROUNDS, NEVER = 50, 100
+"""Most rounds that a step of the number of factors may take, and what counts where it is not reached before the next."""
+LATE = 25
+"""Last rounds of a segment, by which a learner that adapts has settled."""
+JUMPS = (100, 300)
+"""Rounds before which the coefficients change, from 0."""
 
 
 def mean_and_error(values: Any) -> tuple[float, float | None]:
@@ -41,6 +45,10 @@ def summary(found: Runs) -> dict[str, Any]:
             str(t): mean_and_error(over(found["convergence"], lambda r, t=t: r["sensitivity"][t - 1]))  # type: ignore[misc]
             for t in CHECKPOINTS
         },
+        "convergence_each": {
+            str(t): over(found["convergence"], lambda r, t=t: r["sensitivity"][t - 1]).tolist()  # type: ignore[misc]
+            for t in CHECKPOINTS
+        },
         "convergence_curve": over(found["convergence"], lambda r: r["sensitivity"]).mean(axis=0).tolist(),
         "changes": {name: _changes([run[name] for run in found["changes"]]) for name in FORGETTING},
         "parameters": _parameters(found["parameters"]),
@@ -55,15 +63,34 @@ def _selection(runs: Sequence[Found]) -> dict[str, Any]:
     return {
         "sensitivity": mean_and_error(over(runs, lambda r: r["sensitivity"])),
         "names by cross-validation": mean_and_error(over(runs, lambda r: r["names by cross-validation"])),
+        "each": {
+            "names": over(runs, lambda r: r["names by cross-validation"]).tolist(),
+            **{rival: over(runs, lambda r, n=rival: _lead(r["roc"], n)).tolist() for rival in ("LARS", "S-PCA")},  # type: ignore[misc]
+        },
         "sizes": list(ROC_SIZES),
         "roc": {name: over(runs, lambda r, n=name: r["roc"][n]).mean(axis=0).tolist() for name in runs[0]["roc"]},  # type: ignore[misc]
     }
 
 
+def _lead(roc: Found, rival: str) -> float:
+    """By how much larger a share of the right variables S-PLS has than a rival, mean over the numbers selected."""
+    return float((np.asarray(roc["S-PLS"])[:, 0] - np.asarray(roc[rival])[:, 0]).mean())
+
+
 def _changes(runs: Sequence[Found]) -> dict[str, Any]:
-    """Sensitivity of both components, by segment and in all, errors, and lambda over time."""
+    """Sensitivity of both components, by segment and in all, errors, and lambda over time; under ``each`` run by run."""
     first = over(runs, lambda r: r["sensitivity"][0])
     lam = over(runs, lambda r: r["lambda"])
+    each = {
+        "sensitivity": first.mean(axis=1),
+        "second component": over(runs, lambda r: r["sensitivity"][1].mean()),
+        "segments": np.stack([first[:, a:b].mean(axis=1) for a, b in SEGMENTS], axis=1),
+        "late": np.stack([first[:, b - LATE : b].mean(axis=1) for _, b in SEGMENTS], axis=1),
+        "soon": np.stack([first[:, t + LATE : t + 2 * LATE].mean(axis=1) for t in JUMPS], axis=1),
+        "mse": over(runs, lambda r: r["mse"].mean()),
+        "lambda": np.stack([_dip(lam, t) for t in JUMPS], axis=1),
+        **({"seconds": over(runs, lambda r: r["seconds"])} if "seconds" in runs[0] else {}),
+    }
     timed = {"seconds": mean_and_error(over(runs, lambda r: r["seconds"]))} if "seconds" in runs[0] else {}
     return {
         "sensitivity": mean_and_error(first.mean(axis=1)),
@@ -72,8 +99,14 @@ def _changes(runs: Sequence[Found]) -> dict[str, Any]:
         "mse": mean_and_error(over(runs, lambda r: r["mse"].mean())),
         "curve": first.mean(axis=0).tolist(),
         "lambda": lam.mean(axis=0).tolist(),
+        "each": {key: values.tolist() for key, values in each.items()},
         **timed,
     }
+
+
+def _dip(lam: FloatArray, jump: int) -> FloatArray:
+    """(runs, 3) lambda before a change, at its lowest in the five rounds after, and thirty rounds later."""
+    return np.stack([lam[:, jump - 1], lam[:, jump : jump + 5].min(axis=1), lam[:, jump + 30]], axis=1)
 
 
 def _parameters(runs: Sequence[Found]) -> dict[str, Any]:
@@ -81,6 +114,8 @@ def _parameters(runs: Sequence[Found]) -> dict[str, Any]:
     return {
         "alpha": {key: float(over(runs, lambda r, k=key: r["alpha"][k]).mean() / base) for key in runs[0]["alpha"]},  # type: ignore[misc]
         "windows": {key: mean_and_error(over(runs, lambda r, k=key: r["windows"][k])) for key in runs[0]["windows"]},  # type: ignore[misc]
+        "alpha_each": {key: over(runs, lambda r, k=key: r["alpha"][k]).tolist() for key in runs[0]["alpha"]},  # type: ignore[misc]
+        "windows_each": {key: over(runs, lambda r, k=key: r["windows"][k]).tolist() for key in runs[0]["windows"]},  # type: ignore[misc]
         "sizes": list(NOISE_SIZES),
         "noise": {key: over(runs, lambda r, k=key: r["noise"][k]).mean(axis=0).tolist() for key in runs[0]["noise"]},  # type: ignore[misc]
     }
@@ -94,6 +129,10 @@ def _rivals(runs: Sequence[Found]) -> dict[str, Any]:
             "mse": mean_and_error([float(run[name]["mse"].mean()) for run in runs]),
             "seconds": mean_and_error([run[name]["seconds"] for run in runs]),
             "curve": np.mean([run[name]["sensitivity"] for run in runs], axis=0).tolist(),
+            "each": {
+                "sensitivity": [float(run[name]["sensitivity"].mean()) for run in runs],
+                "seconds": [float(run[name]["seconds"]) for run in runs],
+            },
         }
         for name in runs[0]
     }
@@ -103,6 +142,7 @@ def _restless(runs: Sequence[Found]) -> dict[str, Any]:
     return {
         str(size): {
             name: {key: mean_and_error([run[str(size)][name][key] for run in runs]) for key in ("sensitivity", "mse")}
+            | {"each": [float(run[str(size)][name]["sensitivity"]) for run in runs]}
             for name in runs[0][str(size)]
         }
         for size in RIVAL_SIZES
@@ -112,15 +152,24 @@ def _restless(runs: Sequence[Found]) -> dict[str, Any]:
 def _factors(runs: Sequence[Found]) -> dict[str, Any]:
     R = over(runs, lambda r: r["factors"])
     mean = R.mean(axis=0)
-    delays = []
-    for start, count in list(zip(data.STEPS, data.ACTIVE, strict=True))[1:]:
-        reached = np.flatnonzero(np.abs(mean[start : start + 100] - count) <= 0.5)
-        delays.append(int(reached[0]) + 1 if reached.size else None)
+    ends = [s - 1 for s in (*data.STEPS[1:], data.ROUNDS)]
+    delays = _delays(mean)
+    each = [[NEVER if d is None else d for d in _delays(one)] for one in R]
     return {
         "curve": mean.tolist(),
-        "before steps": [float(mean[s - 1]) for s in (*data.STEPS[1:], data.ROUNDS)],
+        "before steps": [float(mean[t]) for t in ends],
         "delays": delays,
+        "each": {"before steps": R[:, ends].tolist(), "delays": each},
     }
+
+
+def _delays(R: FloatArray) -> list[int | None]:
+    """Rounds from each step of the true number of factors until R is within half a factor of it; None if not before the next."""
+    found: list[int | None] = []
+    for start, count in list(zip(data.STEPS, data.ACTIVE, strict=True))[1:]:
+        reached = np.flatnonzero(np.abs(R[start : start + NEVER] - count) <= 0.5)
+        found.append(int(reached[0]) + 1 if reached.size else None)
+    return found
 
 
 def accepted(s: Mapping[str, Any]) -> dict[str, bool]:

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from tracker_strategies.analysis.charts import INDEX, LOSS, OTHERS, PORTFOLIO, Chart, chart_style, curve, finish, panels
 from tracker_strategies.analysis.pages import fill_page
 from tracker_strategies.analysis.runfolder import write_json
-from tracker_strategies.research.apas_page import claims_table, html_table
+from tracker_strategies.research.apas_page import claims_table, claims_tile, html_table
 
 COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
 
@@ -44,6 +44,7 @@ def write_paper(result: Mapping[str, Any], folder: Path, name: str, title: str) 
         title=html.escape(title),
         citation=html.escape(result["paper"]),
         passed=f"{sum(criteria)} of {len(criteria)}",
+        held=claims_tile(result["claims"]),
         claims=claims_table(result["claims"]),
         charts="\n".join(drawn),
         tables="\n".join(tables),

@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.markup import escape
+
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.research.verdicts import CONFIRMED, NOT_CONFIRMED, in_words
 
 Tick = Callable[[int, int], None]
 Found = tuple[Path, Mapping[str, Any]]
@@ -60,6 +64,20 @@ def ispls(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: 
 
     result = reproduce_ispls(runs=runs, seed=seed, data=files, progress=tick)
     return write_paper(result, folder, "ispls", "Sparse partial least squares for on-line variable selection"), result
+
+
+def show_answers(found: Mapping[str, Any], console: Console) -> None:
+    """Print each sentence of the paper with its verdict, how many got which, and whether the run is the experiment at all."""
+    claims = [*found["claims"], *((found.get("nasdaq") or {}).get("claims", ()))]
+    colours = {CONFIRMED: "green", NOT_CONFIRMED: "red"}
+    for claim in claims:
+        colour = colours.get(claim["verdict"], "yellow")
+        console.print(f"[{colour}]{claim['verdict']:>14}[/]  {escape(claim['claim'])} [dim]({claim['tested']})[/]")
+    console.print(f"claims of the paper: {in_words(claims)}")
+    criteria = {name: kept for name, kept in found["accepted"].items() if name != "all"}
+    missed = [name for name, kept in criteria.items() if not kept]
+    words = f"; does not hold: {', '.join(missed)}" if missed else ""
+    console.print(f"criteria of the experiment: {len(criteria) - len(missed)} of {len(criteria)} hold{escape(words)}")
 
 
 PAPERS: dict[str, Callable[..., Found]] = {"apas": apas, "adagrad": adagrad, "vaw": vaw, "ispls": ispls}

@@ -11,7 +11,7 @@ from tracker_strategies.strategies.goal import numbers, omega_of
 from tracker_strategies.strategies.limits import limits
 
 #: What all of them take.
-COMMON = ("lam", "hint", "yref", "floor")
+COMMON = ("lam", "hint", "yref")
 
 
 class VAWTracker(TrackerStrategy):
@@ -23,7 +23,6 @@ class VAWTracker(TrackerStrategy):
     Params (beside those of :class:`TrackerStrategy`):
       - ``lam`` (0.01): pull to equal weights, in squared returns: compare it with bars times variance
       - ``hint`` ("zero"), ``yref`` ("zero"): first guess of the forecast: "zero", "last" or "self"; and its centre
-      - ``floor`` (0): least the pull decays to
       - ``max_weight`` (None): most that one name may weigh
     """
 
@@ -34,7 +33,7 @@ class VAWTracker(TrackerStrategy):
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """VAW around equal weights."""
-        own = {name: getattr(p, name) for name in COMMON if hasattr(p, name)}
+        own = {name: getattr(p, name) for name in COMMON}
         return VAW(len(symbols), feasible=limits(p, symbols), n_targets=n_targets, omega=omega_of(p, n_targets), **own)
 
 
@@ -52,7 +51,7 @@ class DiscountedVAWTracker(VAWTracker):
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """Discounted VAW around equal weights."""
-        own = {name: getattr(p, name) for name in COMMON}
+        own = {name: getattr(p, name) for name in (*COMMON, "floor")}
         omega = omega_of(p, n_targets)
         return DiscountedVAW(len(symbols), gamma=p.gamma, feasible=limits(p, symbols), n_targets=n_targets, omega=omega, **own)
 
@@ -86,7 +85,7 @@ class AdaptiveDiscountTracker(TrackerStrategy):
         """The vote, on the simplex."""
         if not isinstance(p.restarts, bool):
             raise ParameterError(f"restarts={p.restarts!r} must be True or False")
-        own = {name: getattr(p, name) for name in (*COMMON, "horizon")}
+        own = {name: getattr(p, name) for name in (*COMMON, "floor", "horizon")}
         make = StronglyAdaptive if p.restarts else AdaptiveDiscount
         gammas = None if p.discounts is None else numbers("discounts", p.discounts, "factors in [0, 1] such as 0,0.99,1")
         return make(len(symbols), gammas=gammas, feasible=limits(p, symbols), **own)

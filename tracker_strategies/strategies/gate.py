@@ -7,6 +7,7 @@ after t.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
+from datafeeds.errors import DataWarning
 from datafeeds.feeds import PanelAssets
 from tracker_strategies.errors import DataError, ParameterError
 
@@ -114,10 +116,19 @@ class PanelGate:
 
 
 class LineGate:
-    """Gate over any backtrader feeds, each with its own calendar: reads their lines one by one."""
+    """Gate over any backtrader feeds, each with its own calendar: reads their lines one by one.
+
+    A run begins on the first bar on which every target has a level, as a panel does: names that trade by then have been there
+    from the start. Before it a bar does not say who is listed (`age` and `member` are None). A target that falls silent is told
+    of once: nothing is learned without it, and the account trades on.
+    """
+
+    #: Bars without a level of a target before it is told of; longer than the holidays of any market.
+    PATIENCE = 10
 
     def __init__(self, assets: Sequence[Any], targets: Sequence[Any]) -> None:
         self._assets, self._targets = list(assets), list(targets)
+        self._silent, self._told = np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
         self._age = np.full(len(assets), -1, dtype=np.int64)
         self._close, self._level = np.full(len(assets), np.nan), np.full(len(targets), np.nan)
         self._now = -np.inf
@@ -134,6 +145,7 @@ class LineGate:
         now = max((d.datetime[0] for d in feeds if len(d)), default=self._now)
         if now > self._now:
             self._age[self._age >= 0] += 1
+            self._silent += 1
             self._now = now
         opens = self._close.copy()
         for i, data in enumerate(self._assets):
@@ -143,12 +155,25 @@ class LineGate:
                 opens[i] = data.open[0]
         seen = np.array([len(d) > 0 and d.datetime[0] == now and d.close[0] == d.close[0] for d in self._targets])
         for j in np.flatnonzero(seen).tolist():
-            self._level[j] = self._targets[j].close[0]
+            self._level[j], self._silent[j] = self._targets[j].close[0], 0
+        begun = bool(np.isfinite(self._level).all())
         date = np.datetime64(self._targets[0].num2date(now).replace(tzinfo=None), "ns")
-        age = self._age.copy() if self._age.any() else None
+        age = self._age.copy() if begun and self._age.any() else None
         opens = np.where(self._age == 0, opens, self._close)
-        member = np.array([_is_member(d, now) for d in self._assets]) if self._listed else None
+        member = np.array([_is_member(d, now) for d in self._assets]) if begun and self._listed else None
+        if begun and (self._silent > self.PATIENCE).any():
+            self._tell(date)
         return Bar(date, self._close.copy(), opens, self._level.copy(), age, bool(seen.all()), seen, member)
+
+    def _tell(self, date: np.datetime64) -> None:
+        for j in np.flatnonzero((self._silent > self.PATIENCE) & ~self._told).tolist():
+            self._told[j] = True
+            warnings.warn(
+                f"target {self._targets[j]._name} has had no level for {self._silent[j]} bars on {date.astype('datetime64[D]')}: "
+                "nothing is learned while it has none, and the account trades on; end the other feeds where it ends (todate=...)",
+                DataWarning,
+                stacklevel=2,
+            )
 
 
 def gate_for(assets: Sequence[Any], targets: Sequence[Any]) -> PriceGate:

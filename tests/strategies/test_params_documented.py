@@ -1,0 +1,53 @@
+"""What a docstring says of params is true: each exists, with that default, and none is left unsaid."""
+
+import ast
+import re
+
+import pytest
+
+import indicators
+from datafeeds.feeds import PanelFeed
+from tracker_strategies.analysis import analyzers
+from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+
+WATCHERS = [getattr(indicators, name) for name in indicators.__all__ if hasattr(getattr(indicators, name), "params")]
+ANALYZERS = [analyzers.TrackingAnalyzer, analyzers.HoldingsAnalyzer, analyzers.DiagnosticsAnalyzer]
+CLASSES = [TrackerStrategy, *STRATEGIES, *WATCHERS, *ANALYZERS, PanelFeed]
+
+
+def said(cls):
+    """Names of params in the docstring of a class itself, with the text of the default where there is one."""
+    text = (cls.__doc__ or "").partition("Params")[2]
+    found = dict.fromkeys(name for name in re.findall(r"``([A-Za-z_]\w*)``", text) if name != "INDEX")
+    return found | dict(re.findall(r"``([A-Za-z_]\w*)`` \(([^)]*)\)", text))
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_every_param_in_a_docstring_exists_with_its_default(cls):
+    real = dict(cls.params._getitems())
+    for name, default in said(cls).items():
+        assert name in real, f"{cls.__name__} documents {name}, which it does not have"
+        if default is not None:
+            try:
+                value = ast.literal_eval(default)
+            except (ValueError, SyntaxError):
+                continue  # a type, or a word
+            assert value == real[name], f"{cls.__name__} documents {name} ({default}); it is {real[name]!r}"
+
+
+@pytest.mark.parametrize("cls", [*STRATEGIES, *(w for w in WATCHERS if w.__module__ != "indicators.smoothing")])
+def test_no_param_is_left_unsaid(cls):
+    known = set().union(*(said(base) for base in cls.__mro__))
+    assert set(cls.params._getkeys()) <= known
+
+
+def test_the_check_sees_a_param_that_is_not_there():
+    class Wrong(TrackerStrategy):
+        """One.
+
+        Params:
+          - ``floor`` (0): none
+        """
+
+    with pytest.raises(AssertionError, match="documents floor"):
+        test_every_param_in_a_docstring_exists_with_its_default(Wrong)
