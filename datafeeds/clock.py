@@ -185,7 +185,7 @@ class ClockedLine(LineBuffer):
 
     def reset(self) -> None:
         """Before the first bar, without room for bars to come."""
-        self._array, self.extension, self._idx, self._count = None, 0, -1, 0
+        self._array, self.extension, self._idx, self._count, self.useislice = None, 0, -1, 0, False
 
     def qbuffer(self, savemem: int = 0, extrasize: int = 0) -> None:
         """There is no memory to be saved: the panel is kept. Slices are lists then, as with backtrader's short buffers."""

@@ -41,8 +41,6 @@ def run(flows, *, feeds="panel", fundmode=False, params=None, **options):
             cerebro.adddata(feed)
     cerebro.broker.setcash(1e6)
     cerebro.broker.set_fundmode(fundmode)
-    # Overdrawn by a withdrawal, backtrader's broker would refuse single orders, the sells that pay for it too.
-    cerebro.broker.set_checksubmit(False)
     cerebro.addstrategy(WithFlows, **{"fill": "close", "flows": flows, **(params or {})})
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
@@ -125,3 +123,22 @@ def test_the_tear_sheet_and_its_quantstats_part_show_no_flow_as_a_gain(still, tm
         assert parts[0][row] == parts[1][row]
     assert "paid in +1,900,000" in with_flows
     assert "; paid in" not in without
+
+
+def test_cash_that_is_booked_early_counts_where_the_value_shows_it():
+    """Asking for the value of one feed, as order_target_percent does, makes the broker book waiting cash at once."""
+
+    class Asking(WithFlows):
+        def next(self):
+            super().next()
+            self.broker.getvalue([self.assets[0]])
+
+    def returns(strategy):
+        cerebro = bt.Cerebro(stdstats=False)
+        IndexData(PANEL).add_to(cerebro)
+        deposits = {bar: amount for bar, amount in FLOWS.items() if amount > 0.0}  # a withdrawal would come out of the fills
+        cerebro.addstrategy(strategy, fill="close", flows=deposits)
+        cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+        return cerebro.run()[0].analyzers.tracking.get_analysis()
+
+    assert returns(Asking) == pytest.approx(returns(WithFlows), rel=1e-9)

@@ -109,7 +109,7 @@ def seen_of_trade(trade):
 class RandomStrategy(bt.Strategy):
     """Sends, cancels, brackets and links orders of every type on every feed; its log is all that it is told and all it sees."""
 
-    params = (("seed", 0), ("busy", 0.35), ("size", 9), ("short", True), ("timer", True), ("names", None))
+    params = (("seed", 0), ("busy", 0.35), ("size", 9), ("short", True), ("timer", True), ("names", None), ("flows", True))
 
     def __init__(self):
         self.random = random.Random(self.p.seed)
@@ -164,7 +164,7 @@ class RandomStrategy(bt.Strategy):
             alive = [o for o in self.mine if o is not None and o.alive()]
             if alive:
                 self.cancel(self.random.choice(alive))
-        if self.random.random() < 0.04:
+        if self.random.random() < 0.04 and self.p.flows:
             self.broker.add_cash(self.random.choice((500.0, -200.0)))
 
     def send(self):

@@ -31,14 +31,14 @@ class Polite(RandomStrategy):
         return super().sell(*args, **{"coc": False, **kwargs})
 
 
-def together(kind, panel, main, params, seed, *, first, coc=False, neighbour=RandomStrategy, mode=None, costs=None):
+def together(kind, panel, main, params, seed, *, first, coc=False, neighbour=RandomStrategy, mode=None, costs=None, flows=True):
     """A tracker or its script, beside a random strategy that was added before or after it."""
     cerebro = cerebro_with(kind, panel, **(mode or {}))
     cerebro.broker.setcash(CASH)
     charge(cerebro.broker, costs or CostModel())
     if coc:
         cerebro.broker.set_coc(True)
-    added = [(main, params), (neighbour, {"seed": seed, "size": 30})]
+    added = [(main, params), (neighbour, {"seed": seed, "size": 30, "flows": flows})]
     for strategy, more in added if first else reversed(added):
         cerebro.addstrategy(strategy, **more)
     watch(cerebro)
@@ -49,12 +49,11 @@ def together(kind, panel, main, params, seed, *, first, coc=False, neighbour=Ran
 
 def assert_undisturbed(panel, seed, fill, *, first, broker="basket", feeds=PANEL, mode=None, costs=None, **params):
     terms = {"fill": fill, "broker": broker, "capital": 0.6, "listing_warmup": 2, "delist_after": 90, **params}
-    ours, beside = together(feeds, panel, PATracker, terms, seed, first=first, mode=mode, costs=costs)
+    rest = {"first": first, "mode": mode, "costs": costs, "flows": terms["capital"] is not None}
+    ours, beside = together(feeds, panel, PATracker, terms, seed, **rest)
     script = {"orders": script_of(ours), "coc": fill == "close"}
     polite = Polite if fill == "close" else RandomStrategy
-    theirs, reference = together(
-        STOCK, panel, Scripted, script, seed, first=first, coc=fill == "close", neighbour=polite, mode=mode, costs=costs
-    )
+    theirs, reference = together(STOCK, panel, Scripted, script, seed, coc=fill == "close", neighbour=polite, **rest)
     assert script["orders"]
     assert any(entry[0] == "order" for entry in reference.log)
     assert_same(beside.log, reference.log, f"{fill} {feeds} {broker}")
@@ -75,6 +74,20 @@ def test_a_neighbour_is_not_disturbed(seed, fill, first):
     for feeds in (PANEL, STOCK):
         for broker in ("basket", "ordinary"):
             assert_undisturbed(market(seed), seed, fill, first=first, feeds=feeds, broker=broker, costs=CostModel(bps=4))
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["tracker first", "neighbour first"])
+@pytest.mark.parametrize("fill", ["next_open", "close"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_neighbour_that_competes_for_the_same_cash(seed, fill, first):
+    """Without parts: a tracker spends all there is.
+
+    Two things have no reference, because backtrader refuses ordinary orders there and the tracker's get through: orders sized by
+    opens (fill mode "open") where they cost more at the closes at which orders are checked, and sells that bring an account back
+    from a withdrawal that overdrew it.
+    """
+    for feeds in (PANEL, STOCK):
+        assert_undisturbed(market(seed), seed, fill, first=first, feeds=feeds, capital=None, costs=CostModel(bps=4))
 
 
 @pytest.mark.parametrize("fill", FILLS)

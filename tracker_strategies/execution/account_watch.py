@@ -13,16 +13,16 @@ class AccountWatch:
     ``broker.add_cash`` books money after the fills of the next bar. It is no return: with the value V_t at the close and the cash
     F_t booked on bar t the account returned (V_t - F_t) / V_{t-1} - 1.
 
-    A tracker that owns a part of the account (``capital``) is measured by its part. Otherwise it is the whole account:
-    backtrader's broker issues shares of a fund for new money at the last fund value, which is how the amount is known for every
-    broker of that family, whoever called ``add_cash``.
+    A tracker that owns a part of the account (``capital``) is measured by its part. Otherwise it is the whole account. Brokers
+    that host trackers keep the sum of what was paid in; any other of backtrader's issues shares of a fund for new money at the
+    last fund value, which is how the amount is known there, whoever called ``add_cash``.
     """
 
     def __init__(self, strategy: Any) -> None:
         self._broker = strategy.broker
         desk = getattr(strategy, "desk", None)
         self._desk = desk if isinstance(desk, TrackerDesk) and desk.part.cash is not None else None
-        self._seen = 0.0
+        self._paid_in = self._sum()
         self._shares, self._price = self._fund()
 
     def value(self) -> float:
@@ -31,12 +31,18 @@ class AccountWatch:
 
     def flow(self) -> float:
         """Cash booked since the last call, or since the watch began: + deposits, - withdrawals."""
-        if self._desk is not None:
-            seen, self._seen = self._seen, self._desk.part.flow
-            return self._seen - seen
-        before, price = self._shares, self._price
+        known = self._sum()
+        if known is not None and self._paid_in is not None:
+            before, self._paid_in = self._paid_in, known
+            return known - before
+        shares, price = self._shares, self._price
         self._shares, self._price = self._fund()
-        return 0.0 if self._shares == before else (self._shares - before) * price
+        return 0.0 if self._shares == shares else (self._shares - shares) * price
+
+    def _sum(self) -> float | None:
+        paid_in: float | None = getattr(self._broker, "paid_in", None) if self._desk is None else self._desk.part.flow
+        return paid_in
 
     def _fund(self) -> tuple[float, float]:
-        return float(self._broker.fundshares), float(self._broker.fundvalue)
+        broker = self._broker
+        return float(getattr(broker, "fundshares", 0.0)), float(getattr(broker, "fundvalue", 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class TrackerDesk:
         bar = None if basket.at_close else self.strategy.bar_at_open()
         if bar is None and not basket.at_close:
             return None
-        if not self.part.available(cash) >= 0.0:  # somebody ahead has ordered more than is there: the broker refuses what follows
+        if cash < min(0.0, self._broker.cash):  # somebody ahead has ordered more than is there: the broker refuses what follows
             self.strategy.tracker.put_off()
             return np.zeros(len(self.assets))
         if basket.deltas is not None:
@@ -102,8 +103,17 @@ class TrackerDesk:
         quoted = np.where(traded, prices, 0.0)
         if cash + rebalancer.costs.cash_flow(deltas, quoted) >= 0.0:
             return deltas
-        fitting: FloatArray = rebalancer.fit(deltas, self.sizes(), np.where(traded, prices, 1.0), max(cash, 0.0))
+        fitting: FloatArray = rebalancer.fit(deltas, self.sizes(), np.where(traded, prices, 1.0), cash)
         return fitting
+
+    def cost_of(self, orders: Sequence[Any]) -> float:
+        """What filling ordinary orders of a basket does to the cash: at its closes, or at the opens of this bar."""
+        deltas, quoted = np.zeros(len(self.assets)), np.zeros(len(self.assets))
+        for order in orders:
+            at_close = order.basket.at_close
+            deltas[order.place] = order.executed.remsize
+            quoted[order.place] = order.created.pclose if at_close else order.data.open[0]
+        return float(self.strategy.tracker.rebalancer.costs.cash_flow(deltas, quoted))
 
     def settle(self, asset: int, price: float) -> None:
         """Book a position out at a price."""
