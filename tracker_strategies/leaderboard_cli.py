@@ -15,7 +15,7 @@ def leaderboard(
         str | None, typer.Option(metavar="NAME,...", help="Strategies; all by default.", show_default=False)
     ] = None,
     eval_from: Annotated[str, typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on.")] = "0.5",
-    fill: Annotated[str, typer.Option(help="close (what the papers assume), next_open (honest), or open.")] = "close",
+    fill: Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")] = "next_open",
     cost_bps: Annotated[float, typer.Option(help="Cost that the accounts pay, in basis points of the traded value.")] = 0.0,
     gaps: Annotated[str, typer.Option(help="A price missing inside a series: freeze (a trading halt), or error.")] = "freeze",
     skfolio: Annotated[

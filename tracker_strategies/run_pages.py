@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tracker_strategies.analysis.figures import why_unscored
 from tracker_strategies.analysis.finished import is_run, read_run
 from tracker_strategies.analysis.pages import check_page
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import SHEET
+from tracker_strategies.analysis.runfolder import SHEET, as_text
 from tracker_strategies.errors import MissingExtraError, ParameterError
 from tracker_strategies.strategies import STRATEGIES
 
@@ -29,14 +30,32 @@ def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, a
     """Metrics as JSON or as a table, and the comparison page if one is wanted."""
     if as_json:
         metrics = {r.strategy: r.metrics_by_target() for r in records}
-        print(json.dumps(metrics[records[0].strategy] if len(records) == 1 else metrics, indent=2))
+        print(as_text(metrics[records[0].strategy] if len(records) == 1 else metrics))
     else:
         Console().print(metrics_table(records, setting))
-    if page is not None:
+    notes = Console(stderr=True)
+    for words in unscored(records):
+        notes.print(escape(words), style="yellow", highlight=False, soft_wrap=True)
+    shown = {r.strategy: r for r in records if len(r.part.dates) > 1}
+    if page is not None and shown:
         from tracker_strategies.analysis.comparison import comparison
 
-        place = comparison({r.strategy: r for r in records}, page, lead=setting)
-        Console(stderr=True).print(f"page  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+        place = comparison(shown, page, lead=setting)
+        notes.print(f"page  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+
+
+def unscored(records: Sequence[RunRecord]) -> list[str]:
+    """What to say about runs that are not scored, or on fewer bars than others, because they got to their targets late."""
+    bars = {r.strategy: r.metrics()["n_bars"] for r in records}
+    most = max(bars.values())
+    words = []
+    for record in records:
+        n, took = bars[record.strategy], record.metrics()["entry_bars"]
+        if not n:
+            words.append(f"{record.strategy}: no bar is scored, {why_unscored(record)}.")
+        elif n < most:
+            words.append(f"{record.strategy}: took {took} bars to get to its target and is scored on {n} bars, others on {most}.")
+    return words
 
 
 def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) -> None:
@@ -51,7 +70,8 @@ def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) ->
     labels = [Path(name).expanduser().resolve().name for name in names]
     labels = [label if labels.count(label) == 1 else name for label, name in zip(labels, names, strict=True)]
     records = [replace(read_run(name), strategy=label) for name, label in zip(names, labels, strict=True)]
-    Field.of({r.strategy: r for r in records})  # refuses runs that cannot be compared
+    if shown := {r.strategy: r for r in records if len(r.dates) > 1}:
+        Field.of(shown)  # refuses runs that cannot be compared
     first, last = (str(records[0].dates[i].astype("datetime64[D]")) for i in (0, -1))
     show_runs(
         records,
@@ -90,11 +110,13 @@ def draw_sheets(
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     for record in records:
-        place = places[record.strategy]
+        place, scored = places[record.strategy], record.since(start)
+        if len(scored.dates) < 2:
+            continue  # no bar is scored: the table has said so
         beside = [other.since(start) for other in baselines if other is not record]
         try:
             with console.status(f"drawing the tear sheet of {record.strategy} ..."):
-                drawn.append(tearsheet(record.since(start), place / SHEET, baselines=beside))
+                drawn.append(tearsheet(scored, place / SHEET, baselines=beside))
         except MissingExtraError as problem:
             say(f"no tear sheet: {problem}; then: tracker tearsheet {place}")
             return drawn
@@ -129,13 +151,18 @@ def metrics_table(records: Sequence[RunRecord], setting: str) -> Table:
         m = record.metrics()
         table.add_row(
             escape(record.strategy),
-            f"{1e4 * m['te_rms']:.2f}",
-            f"{1e4 * m['te_centred']:.2f}",
-            f"{100 * m['tracking_difference']:+.1f}",
-            f"{m['excess_log_return']:+.3f}",
-            f"{100 * m['turnover']:.2f}",
-            f"{m['cost_bps']:.3f}",
-            f"{m['n_holdings']:.1f}",
-            f"{m['final_value']:,.0f}",
+            _cell(1e4 * m["te_rms"], ".2f"),
+            _cell(1e4 * m["te_centred"], ".2f"),
+            _cell(100 * m["tracking_difference"], "+.1f"),
+            _cell(m["excess_log_return"], "+.3f"),
+            _cell(100 * m["turnover"], ".2f"),
+            _cell(m["cost_bps"], ".3f"),
+            _cell(m["n_holdings"], ".1f"),
+            _cell(m["final_value"], ",.0f"),
         )
     return table
+
+
+def _cell(value: float, form: str) -> str:
+    """A figure, or a dash where there is none."""
+    return format(value, form) if math.isfinite(value) else "-"

@@ -105,7 +105,7 @@ def backtest(
     if on_bar is not None:
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     (run,) = cerebro.run()
-    return record_of(run, costs=costs, periods_per_year=panel.periods_per_year, kernels=kernels.in_use())
+    return record_of(run, costs=costs, kernels=kernels.in_use())
 
 
 class _Progress(bt.Analyzer):

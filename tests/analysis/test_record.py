@@ -19,20 +19,22 @@ def record():
 
 
 def test_metrics_follow_their_definitions(record):
-    r = record.value[1:] / record.value[:-1] - 1
-    y = PANEL.target_close[1:, 0] / PANEL.target_close[:-1, 0] - 1
+    # Decided at the close of bar 0, filled at the open of bar 1: bar 2 is the first that begins at the target.
+    value, index = record.value[1:], PANEL.target_close[1:, 0]
+    r, y = value[1:] / value[:-1] - 1, index[1:] / index[:-1] - 1
     e = r - y
     metrics = record.metrics()
     assert tuple(metrics) == METRIC_KEYS
     assert metrics["te_rms"] == pytest.approx(np.sqrt(np.mean(e**2)), rel=1e-12)
     assert metrics["te_centred"] == pytest.approx(np.std(e, ddof=1), rel=1e-12)
     assert metrics["mdte"] == pytest.approx(np.sqrt(np.sum(e**2)) / len(e), rel=1e-12)
-    assert metrics["tracking_difference"] == pytest.approx(
-        record.value[-1] / record.value[0] - PANEL.target_close[-1, 0] / PANEL.target_close[0, 0]
-    )
+    assert metrics["tracking_difference"] == pytest.approx(value[-1] / value[0] - index[-1] / index[0])
     assert metrics["excess_log_return"] == pytest.approx(np.log1p(r).sum() - np.log1p(y).sum(), rel=1e-9)
-    assert metrics["n_bars"] == 59
+    assert metrics["n_bars"] == 58
     assert metrics["final_value"] == record.value[-1]
+    assert metrics["turnover"] == pytest.approx(record.turnover[2:].mean(), rel=1e-12)
+    assert metrics["cost_bps"] == pytest.approx(1e4 * (record.cost[2:] / value[:-1]).mean(), rel=1e-12)
+    assert metrics["n_holdings"] == 5.0
 
 
 def test_turnover_and_cost_are_those_of_the_orders(record):

@@ -112,7 +112,10 @@ def shown(text):
 
 
 #: What people read is the metric times this.
-UNIT = {"te_rms": 1e4, "te_centred": 1e4, "mdte": 1e4, "tracking_difference": 100.0, "turnover": 100.0}
+UNIT = {
+    **dict.fromkeys(("te_rms", "te_centred", "mdte", "entry_active_return"), 1e4),
+    **dict.fromkeys(("tracking_difference", "turnover", "entry_turnover"), 100.0),
+}
 
 
 def assert_figures(figures, metrics, beside=()):

@@ -24,7 +24,8 @@ def assert_same(a, b):
     if len(a.orders):
         pd.testing.assert_frame_equal(a.orders, b.orders, rtol=1e-9)
     assert a.params == b.params
-    assert a.metrics() == pytest.approx(b.metrics(), rel=1e-9)
+    assert a.entry == b.entry
+    assert a.metrics() == pytest.approx(b.metrics(), rel=1e-9, nan_ok=True)
 
 
 @settings(max_examples=60, deadline=None)

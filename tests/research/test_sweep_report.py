@@ -184,7 +184,7 @@ def test_the_short_path_of_an_unfinished_halving_is_not_mixed_with_other_bars(tm
     # Six candidates on a third of the bars of both seeds, then the best two of them on all bars of the first seed alone.
     assert run_sweep(sweep, tmp_path, jobs=1, watcher=Stop(6 * 2 + 2)).stopped
     (setting,) = load(tmp_path).settings
-    assert setting.sizes == (180, 60)
+    assert setting.sizes == (179, 59)
     (told,) = write_report(tmp_path, draws=200)["settings"]
     assert OTHER_BARS in (tmp_path / "comparison.html").read_text()
     (field,) = compared(tmp_path)
@@ -200,7 +200,7 @@ def test_the_short_path_of_an_unfinished_halving_is_not_mixed_with_other_bars(tm
     write_report(tmp_path, draws=200)
     assert OTHER_BARS not in (tmp_path / "comparison.html").read_text()
     (field,) = compared(tmp_path)
-    assert {len(path) for run in field["runs"] for path in run["path"]} == {180}
+    assert {len(path) for run in field["runs"] for path in run["path"]} == {179}
 
 
 def test_sources_are_fields_of_their_own_whose_seeds_are_averaged_apart(tmp_path):
@@ -209,7 +209,7 @@ def test_sources_are_fields_of_their_own_whose_seeds_are_averaged_apart(tmp_path
     settings = write_report(tmp_path, draws=200)["settings"]
     assert OTHER_BARS not in (tmp_path / "comparison.html").read_text()
     fields = compared(tmp_path)
-    assert sorted(len(field["runs"][0]["path"][0]) for field in fields) == [79, 119]
+    assert sorted(len(field["runs"][0]["path"][0]) for field in fields) == [78, 118]
     for field, told in zip(fields, settings, strict=True):
         for run, cell in zip(field["runs"], [*told["baselines"].values(), *told["best"]], strict=True):
             active, excess = run["path"]
@@ -328,3 +328,20 @@ def test_on_pure_noise_a_report_claims_an_edge_in_at_most_a_tenth_of_200_markets
         for objective in wrong:
             wrong[objective] += findings(load(tmp_path / f"{seed}", objective), draws=150)["edge"]
     assert max(wrong.values()) <= 20
+
+
+def test_a_candidate_that_got_to_its_target_later_is_named_and_not_laid_over_other_bars(tmp_path):
+    space = Space(("pa",), {"max_turnover": (None, 0.1, 1e-6)})
+    data = ("synthetic:n_assets=5,n_bars=80",)
+    run_sweep(Sweep(space, data=data, baselines=("equal-weight",)), tmp_path / "whole", jobs=1)
+    (told,) = write_report(tmp_path / "whole", draws=200)["settings"]
+    assert told["n_bars"] == 78
+    assert [cell["params"] for cell in told["best"]] == [{}]
+    (never,) = (words for words in told["failures"] if "1e-06" in words)
+    (late,) = (words for words in told["failures"] if "0.1" in words)
+    assert "no bar is scored, because the account never got to its target" in never
+    assert "got to its target later than others" in late
+    run_sweep(Sweep(space, data=data, baselines=("equal-weight",), eval_from=0.5), tmp_path / "half", jobs=1)
+    (told,) = write_report(tmp_path / "half", draws=200)["settings"]
+    assert len(told["best"]) == 2  # scored from a bar at which both were there
+    assert len(told["failures"]) == 1

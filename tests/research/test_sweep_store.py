@@ -219,3 +219,17 @@ def test_a_reader_sees_every_row_while_a_writer_packs(tmp_path, monkeypatch):
         monkeypatch.setattr(module.pq, "ParquetFile", open_late)
         assert numbers(tmp_path) == list(range(6))
         assert len(opened) > 6
+
+
+def test_rows_of_a_version_that_knew_fewer_figures_are_read_and_packed_with_the_others(tmp_path):
+    with Store(tmp_path, TOLD) as store:
+        store.add(row(1))
+    (part,) = files(tmp_path, "part")
+    pq.write_table(pq.read_table(part).drop_columns(["entry_bars", "entry_cost_bps"]), part)
+    with Store(tmp_path, TOLD, extend=True) as store:
+        store.add(row(2))
+    assert not files(tmp_path, "part")  # both are in one pack now
+    table = read_rows(tmp_path, SCHEMA.names)
+    assert table.schema.equals(SCHEMA)
+    assert sorted(r["entry_cost_bps"] or 0.0 for r in table.to_pylist()) == [0.0, 2.0]
+    assert numbers(tmp_path) == [1.0, 2.0]

@@ -18,7 +18,7 @@ LEVELS = np.array([[100.0, 50.0], [101.0, 49.0], [103.0, 52.0]])
 
 
 def test_a_margin_a_year_is_earned_bar_by_bar_and_compounds():
-    goal = Goal(1, enhance=0.15)
+    goal = Goal(1, enhance=0.15, bars_per_year=252)
     growth = np.prod([1.0 + goal.returns(np.array([7.0]), np.array([7.0])) for _ in range(252)])
     assert growth == pytest.approx(1.15, rel=1e-12)
     assert goal.returns(np.array([7.0]), np.array([7.7]), bars=3) == pytest.approx(1.1 * 1.15 ** (3 / 252) - 1.0, rel=1e-14)
@@ -26,14 +26,14 @@ def test_a_margin_a_year_is_earned_bar_by_bar_and_compounds():
 
 def test_rows_of_levels_give_what_single_bars_give():
     for options in ({}, {"blend": "1,3"}, {"enhance": "0.1,0.2"}, {"each": True, "enhance": 0.1}):
-        goal = Goal(2, **options)
+        goal = Goal(2, bars_per_year=252, **options)
         rows = goal.returns(LEVELS[:-1], LEVELS[1:])
         for t in range(2):
             np.testing.assert_allclose(rows[t], goal.returns(LEVELS[t], LEVELS[t + 1]), rtol=1e-14)
 
 
 def test_targets_one_by_one_keep_their_own_margins():
-    y = Goal(2, enhance=[0.0, 0.5], bars_a_year=2, each=True).returns(LEVELS[0], LEVELS[1])
+    y = Goal(2, enhance=[0.0, 0.5], bars_per_year=2, each=True).returns(LEVELS[0], LEVELS[1])
     np.testing.assert_allclose(y, [0.01, 0.98 * 1.5**0.5 - 1.0], rtol=1e-12)
 
 
@@ -51,10 +51,11 @@ def test_a_blend_is_the_weighted_mean_whatever_its_scale(weights):
         ({"blend": "0.5,x"}, "blend"),
         ({"blend": "1,2,3"}, "3 weights for 2 targets"),
         ({"blend": "0,0"}, "positive sum"),
-        ({"enhance": "much"}, "margin a year"),
+        ({"enhance": "much"}, "margin per year"),
         ({"enhance": 15}, "fifteen percent"),
         ({"enhance": "0.1,0.2,0.3"}, "3 margins for 2 targets"),
-        ({"enhance": 0.1, "bars_a_year": 0}, "bars_a_year"),
+        ({"enhance": 0.1, "bars_per_year": 0}, "bars_per_year=0 must be"),
+        ({"enhance": 0.1}, "give bars_per_year"),
         ({"enhance": True}, "enhance"),
     ],
 )

@@ -12,8 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.metrics import tracking_metrics
+from tracker_strategies.analysis.entry import Entry, EntryWatch
+from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.execution.account_watch import AccountWatch
 from tracker_strategies.execution.desk import Desk, FillColumns, Fills, OrderDesk
+from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.strategies.roles import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -54,12 +58,105 @@ def _stacked(rows: Sequence[FloatArray], width: int) -> FloatArray:
     return np.concatenate(rows).reshape(len(rows), width) if rows else np.zeros((0, width))
 
 
+class AccountRows:
+    """What happens to a strategy's account, bar by bar, as analyzers of any strategy see it.
+
+    Call :meth:`turn` on every turn of the engine. A turn without a bar, which resampled feeds bring, makes no row; what was
+    filled and paid in on it counts on the next one.
+
+    Parameters
+    ----------
+    strategy : bt.Strategy
+    assets : sequence of feeds
+        Names that it may hold.
+    trades : bool
+        Whether to look at all fills; else only at those of the entry, and at the cash that comes in and goes out.
+
+    Attributes
+    ----------
+    value, flow : list of float
+        At the close; and the cash booked on the bar.
+    traded, paid : list of float
+        Value of the fills over the value at the close before; commission and slippage in money.
+    """
+
+    def __init__(self, strategy: Any, assets: Sequence[Any], *, trades: bool) -> None:
+        self.strategy, self.assets, self._trades = strategy, assets, trades
+        self.desk: Desk = getattr(strategy, "desk", None) or OrderDesk(strategy, assets)
+        self.tracker: Tracker | None = getattr(strategy, "tracker", None)
+        self._watch = AccountWatch(strategy)
+        self._entry = EntryWatch(None if self.tracker is None else self.tracker.rebalancer)
+        self.value: list[float] = []
+        self.flow: list[float] = []
+        self.traded: list[float] = []
+        self.paid: list[float] = []
+        self.fills: Fills | None = None
+        self._booked = 0.0
+        self._early: Fills | None = None
+
+    def turn(self) -> bool:
+        """A turn of the engine; whether it brought a bar."""
+        if not self._trades:
+            self._booked += self._watch.flow()
+        fills, early = self.desk.fills() if self._trades or self._entry.waits else None, self._early
+        if early is not None:
+            fills = early if fills is None else early + fills
+        if not getattr(self.strategy, "new_bar", True):
+            self._early = fills
+            return False
+        value = self._watch.value()
+        self._early, self.fills = None, fills
+        self.traded.append(0.0 if fills is None else fills.traded / (self.value[-1] if self.value else value))
+        self.paid.append(0.0 if fills is None else fills.paid)
+        self.value.append(value)
+        self.flow.append(self._booked)
+        self._booked = 0.0
+        if self._entry.waits:
+            self._see(fills, value)
+        return True
+
+    def _see(self, fills: Fills | None, value: float) -> None:
+        tracker = self.tracker
+        filled = fills is not None and fills.traded > 0.0
+        self._entry.close(
+            self.desk.sizes(),
+            self.prices(),
+            value,
+            None if tracker is None else tracker.weights,
+            filled=filled,
+            at_close=filled and self._at_close(fills),
+        )
+
+    def _at_close(self, fills: Any) -> bool:
+        """Whether fills booked on this bar were filled at the close before: backtrader dates them back."""
+        if self.tracker is not None:
+            return self.tracker.fill is FillMode.CLOSE
+        done = fills.columns()
+        return all(when < self.assets[i].datetime[0] for i, when in zip(done.asset, done.when, strict=True))
+
+    def prices(self) -> FloatArray:
+        """(N,) latest closes."""
+        bar = None if self.tracker is None else self.tracker.bar
+        # Trackers make new arrays on every bar, nobody writes to an old one.
+        return np.array([d.close[0] if len(d) else np.nan for d in self.assets]) if bar is None else bar.close
+
+    @property
+    def entry(self) -> Entry:
+        """How the account got to its target."""
+        return self._entry.entry
+
+
+def _assets_of(strategy: Any) -> Any:
+    return getattr(strategy, "assets", strategy.datas)
+
+
 class TrackingAnalyzer(bt.Analyzer):
     """Account value against the tracked index, for any strategy.
 
-    ``get_analysis()`` has te_rms, te_centred, mdte, tracking_difference, excess_log_return and n_bars as
-    :mod:`~tracker_strategies.analysis.metrics` defines them, against the target, or against the blend of several that the
-    strategy tracks. Bars on which a target has no level of its own are spanned, not counted as returns of zero.
+    ``get_analysis()`` has te_rms, te_centred, mdte, tracking_difference, excess_log_return, n_bars, entry_bars and
+    entry_active_return as :mod:`~tracker_strategies.analysis.metrics` defines them, against the target, or against the blend of
+    several that the strategy tracks. Bars count from the first on that the account began at its target; deposits and withdrawals
+    are no return. Bars on which a target has no level of its own are spanned, not counted as returns of zero.
 
     Params:
       - ``target`` (None): name of the index feed, as for the strategies
@@ -73,17 +170,24 @@ class TrackingAnalyzer(bt.Analyzer):
         self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
         self.names = tuple(d._name for d in self.targets)
         self._tracker: Tracker | None = getattr(self.strategy, "tracker", None) if self.p.target is None else None
-        self._broker: Any = self.strategy.broker
+        self._rows: AccountRows | None = AccountRows(self.strategy, _assets_of(self.strategy), trades=False)
         self._when: list[Any] = []
-        self._value: list[float] = []
+        self._value, self._flow, self._traded, self._paid = (
+            self._rows.value,
+            self._rows.flow,
+            self._rows.traded,
+            self._rows.paid,
+        )
         self._index: list[Any] = []
         self._seen: list[Any] = []
+        self._entry = Entry(row=None)
         q = len(self.names)
         self.omega = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.goal.omega
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
-        self.targets, self._tracker, self._broker = [], None, None
+        self._entry = self.entry
+        self.targets, self._tracker, self._rows = [], None, None
 
     def prenext(self) -> None:
         """Bars before every feed has begun count too."""
@@ -91,18 +195,19 @@ class TrackingAnalyzer(bt.Analyzer):
 
     def next(self) -> None:
         """Close of a bar."""
-        if not getattr(self.strategy, "new_bar", True):
+        assert self._rows is not None
+        if not self._rows.turn():
             return
-        self._value.append(self._broker.getvalue())
         tracker = self._tracker
         if tracker is not None and tracker.bar is not None:
             self._when.append(tracker.bar.date)
             self._index.append(tracker.bar.target)
             self._seen.append(tracker.bar.seen)
         else:
-            self._when.append(self.strategy.datetime[0])
+            now = self.strategy.datetime[0]
+            self._when.append(now)
             self._index.append([d.close[0] if len(d) else np.nan for d in self.targets])
-            self._seen.append(None)
+            self._seen.append(np.array([len(d) > 0 and d.datetime[0] >= now and d.close[0] == d.close[0] for d in self.targets]))
 
     @property
     def dates(self) -> NDArray[np.datetime64]:
@@ -113,6 +218,16 @@ class TrackingAnalyzer(bt.Analyzer):
     def value(self) -> FloatArray:
         """(T,) account value."""
         return np.array(self._value)
+
+    @property
+    def flow(self) -> FloatArray | None:
+        """(T,) cash paid in or taken out, booked on the bar after its fills; None when there was none."""
+        return np.array(self._flow) if any(self._flow) else None
+
+    @property
+    def entry(self) -> Entry:
+        """Between which rows the account got to its target."""
+        return self._entry if self._rows is None else self._rows.entry
 
     @property
     def index(self) -> FloatArray:
@@ -127,22 +242,21 @@ class TrackingAnalyzer(bt.Analyzer):
         return np.array([np.ones(len(self.names), dtype=bool) if row is None else row for row in self._seen])
 
     def get_analysis(self) -> OrderedDict[str, float]:
-        """The tracking figures; empty when there were fewer than two bars."""
-        if len(self._value) < 2:
+        """The tracking figures, those of ``metrics.json``; NaN, and 0 bars, for an account that never got to its target."""
+        T = len(self._value)
+        if not T:
             return OrderedDict()
-        value, index, seen = self.value, self.index, self.seen
-        known = np.isfinite(index).all(axis=1)  # feeds may begin later than the run
-        if seen is not None:
-            known &= seen.all(axis=1)
-        value, index = value[known], index[known]
-        return OrderedDict(tracking_metrics(value[1:] / value[:-1] - 1.0, (index[1:] / index[:-1] - 1.0) @ self.omega))
+        record = _bare_record(self, self.index, np.zeros((T, 0)), targets=self.names, seen=self.seen, omega=self.omega)
+        found = record.metrics()
+        return OrderedDict((key, found[key]) for key in TRACKING_KEYS)
 
 
 class HoldingsAnalyzer(bt.Analyzer):
     """What was held, traded and paid, bar by bar, for strategies of this project and any other.
 
-    ``get_analysis()`` has turnover, cost_bps and n_holdings; the arrays behind them are attributes: ``weights`` (T, N),
-    ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and ``orders`` as a DataFrame.
+    ``get_analysis()`` has turnover, cost_bps, n_holdings, final_value, entry_turnover and entry_cost_bps as
+    :mod:`~tracker_strategies.analysis.metrics` defines them; the arrays behind them are attributes, with all bars: ``weights``
+    (T, N), ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and ``orders`` as a DataFrame.
 
     Params:
       - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
@@ -153,24 +267,26 @@ class HoldingsAnalyzer(bt.Analyzer):
     def start(self) -> None:
         """Find the assets, forget an earlier run."""
         strategy = self.strategy
-        self.assets = getattr(strategy, "assets", strategy.datas)
-        self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in self.assets)
-        self._desk: Desk | None = getattr(strategy, "desk", None) or OrderDesk(strategy, self.assets)
-        self._tracker: Tracker | None = getattr(strategy, "tracker", None)
-        self._broker: Any = strategy.broker
+        assets = _assets_of(strategy)
+        self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in assets)
+        self._rows: AccountRows | None = AccountRows(strategy, assets, trades=True)
+        self._value, self._flow, self._traded, self._paid = (
+            self._rows.value,
+            self._rows.flow,
+            self._rows.traded,
+            self._rows.paid,
+        )
+        self._entry = Entry(row=None)
         self._held: list[FloatArray] = []
         self._weights: FloatArray | None = None
         self._prices: list[FloatArray] = []
         self._decisions: list[FloatArray] = []
-        self._values: list[float] = []
-        self._traded: list[float] = []
-        self._paid: list[float] = []
         self._log: list[FillColumns] = []
-        self._early: Fills | None = None
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
-        self.assets, self._tracker, self._broker, self._desk = [], None, None, None
+        self._entry = self.entry
+        self._rows = None
 
     def prenext(self) -> None:
         """Bars before every feed has begun count too."""
@@ -178,41 +294,36 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     def next(self) -> None:
         """Close of a bar."""
-        assert self._desk is not None
-        fills, early = self._desk.fills(), self._early
-        if early is not None:
-            fills = early if fills is None else early + fills
-        if not getattr(self.strategy, "new_bar", True):  # filled on a turn without a bar: it counts on the next one
-            self._early = fills
+        rows = self._rows
+        assert rows is not None
+        if not rows.turn():
             return
-        self._early = None
-        value = self._broker.getvalue()
-        before = self._values[-1] if self._values else value
-        self._values.append(value)
-        self._held.append(self._desk.sizes())
-        self._traded.append(0.0 if fills is None else fills.traded / before)
-        self._paid.append(0.0 if fills is None else fills.paid)
-        if self.p.orders and fills is not None:
-            self._log.append(fills.columns())
-        tracker = self._tracker
-        if tracker is None or tracker.bar is None:
-            self._prices.append(np.array([d.close[0] for d in self.assets]))
+        self._held.append(rows.desk.sizes())
+        self._prices.append(rows.prices())
+        if self.p.orders and rows.fills is not None:
+            self._log.append(rows.fills.columns())
+        tracker = rows.tracker
+        if tracker is not None and tracker.bar is not None:
+            self._decisions.append(tracker.weights)
+        else:
             chosen = getattr(self.strategy, "weights", None)  # strategies of other origin may have them too
             if chosen is not None:
                 self._decisions.append(np.array(chosen))
-        else:  # trackers make new arrays on every bar, nobody writes to an old one
-            self._prices.append(tracker.bar.close)
-            self._decisions.append(tracker.weights)
+
+    @property
+    def entry(self) -> Entry:
+        """Between which rows the account got to its target."""
+        return self._entry if self._rows is None else self._rows.entry
 
     @property
     def weights(self) -> FloatArray:
         """(T, N) share of each name in the account. Only held names are priced: one that is not listed yet has no price."""
-        if self._weights is None or len(self._weights) != len(self._values):
+        if self._weights is None or len(self._weights) != len(self._value):
             weights = _stacked(self._held, len(self.symbols))
             weights *= _stacked(self._prices, len(self.symbols))
             if np.isnan(weights.sum()):
                 np.nan_to_num(weights, copy=False, nan=0.0)
-            weights /= np.array(self._values)[:, None]
+            weights /= np.array(self._value)[:, None]
             self._weights = weights
         return self._weights
 
@@ -237,15 +348,31 @@ class HoldingsAnalyzer(bt.Analyzer):
         return order_table(self._log, self.symbols)
 
     def get_analysis(self) -> OrderedDict[str, float]:
-        """Means over the bars after the first."""
-        if len(self._values) < 2:
+        """The figures of holding and trading, those of ``metrics.json``; NaN for an account that never got to its target."""
+        T = len(self._value)
+        if not T:
             return OrderedDict()
-        value = np.array(self._values)
-        return OrderedDict(
-            turnover=float(self.turnover[1:].mean()),
-            cost_bps=1e4 * float((self.cost[1:] / value[:-1]).mean()),
-            n_holdings=float((self.weights[1:] > 1e-12).sum(axis=1).mean()),
-        )
+        found = _bare_record(self, np.ones((T, 1)), self.weights, symbols=self.symbols, targets=("",)).metrics()
+        return OrderedDict((key, found[key]) for key in METRIC_KEYS if key not in TRACKING_KEYS)
+
+
+def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: Any) -> RunRecord:
+    """What one analyzer knows, as a record: its figures come from where all others do."""
+    T = len(analyzer._value)
+    named: dict[str, Any] = {"symbols": (), "periods_per_year": 1.0, **more}
+    return RunRecord(
+        strategy="",
+        dates=np.arange(T).astype("datetime64[D]").astype("datetime64[ns]"),
+        value=np.array(analyzer._value),
+        index=index,
+        weights=weights,
+        turnover=np.array(analyzer._traded),
+        cost=np.array(analyzer._paid),
+        orders=_no_orders(),
+        flow=np.array(analyzer._flow),
+        entry=analyzer.entry,
+        **named,
+    )
 
 
 class DiagnosticsAnalyzer(bt.Analyzer):

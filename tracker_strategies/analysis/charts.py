@@ -190,7 +190,7 @@ def growth(record: RunRecord) -> Chart:
     colours = (INDEX, *OTHERS)[: lines.shape[1]]
     for level, colour in zip(lines.T, colours, strict=False):
         curve(ax, x, level, colour, 2.4 if colour == INDEX else 1.2)
-    account = record.value / record.value[0] * 100
+    account = record.growth / record.growth[0] * 100
     curve(ax, x, account, PORTFOLIO)
     low, high = min(account.min(), lines.min()), max(account.max(), lines.max())
     if high > 4 * low:

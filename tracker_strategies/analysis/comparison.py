@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.figures import FIGURES, cell, keys_of, year_words
+from tracker_strategies.analysis.figures import FIGURES, cell, keys_of, why_unscored, year_words
 from tracker_strategies.analysis.finished import Run, as_record
 from tracker_strategies.analysis.pages import check_page, fill_page, template, write_page
 from tracker_strategies.analysis.record import RunRecord
@@ -88,7 +88,11 @@ class Field:
 
     @classmethod
     def of(cls, records: Mapping[str, RunRecord], name: str = "") -> Self:
-        """From records by name."""
+        """From records by name, on the bars that are scored in all of them."""
+        for label, run in records.items():
+            if len(run.part.dates) < 2:
+                raise DataError(f"run {label!r}: no bar is scored, {why_unscored(run)}; or leave it out")
+        records = _on_common_bars(records)
         first = next(iter(records.values()))
         for label, run in records.items():
             same = run.targets == first.targets and np.array_equal(run.blend, first.blend)
@@ -100,6 +104,15 @@ class Field:
         index = np.log1p(first.bar_by_bar()[1]).astype(np.float32)
         curves = [Curve.of(run, label) for label, run in records.items()]
         return cls(name or " + ".join(first.targets), curves, first.dates, index, first.periods_per_year)
+
+
+def _on_common_bars(records: Mapping[str, RunRecord]) -> dict[str, RunRecord]:
+    """Runs that got to their targets on different bars, each from the latest of these on."""
+    parts = {label: run.part for label, run in records.items()}
+    base = max((run.dates[0] for run in parts.values() if run.begins_at_entry), default=None)
+    if base is None:
+        return parts
+    return {label: run.from_row(int(np.searchsorted(run.dates, base))) for label, run in parts.items()}
 
 
 def comparison(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from tracker_strategies.analysis.metrics import annualised
+from tracker_strategies.analysis.record import RunRecord
 
 
 def percent(value: float, digits: int = 0) -> str:
@@ -47,6 +48,10 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "n_holdings": ("Holdings", lambda v: f"{v:,.1f}"),
     "mdte": ("MDTE", bp),
     "n_bars": ("Bars", lambda v: f"{v:,.0f}"),
+    "entry_active_return": ("Entry, active return", bp),
+    "entry_bars": ("Entry, bars", lambda v: f"{v:,.0f}"),
+    "entry_turnover": ("Entry, turnover", lambda v: f"{number(100 * v)}\u202f%"),
+    "entry_cost_bps": ("Entry, cost", lambda v: f"{number(v)}\u202fbp"),
 }
 #: Figures of the tear sheet that are not in ``metrics.json``.
 EXTRA: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -67,6 +72,17 @@ def cell(key: str, value: float, periods_per_year: float | None) -> str:
     if key.startswith("te_") and periods_per_year is not None:
         yearly = f"<small>{percent(annualised(value, periods_per_year), 2)} a year</small>"
     return f"<td>{data(key, value)}{yearly}</td>"
+
+
+def why_unscored(record: RunRecord) -> str:
+    """Why no bar of a run is scored, and what to do, as a part of a sentence."""
+    run = record.whole or record
+    if run.entry.row is not None:
+        there = str(run.dates[run.entry.row].astype("datetime64[D]"))
+        return f"because the account got to its target only at the close of {there} and nothing is left after it: give more bars"
+    if run.turnover.any():
+        return "because the account never got to its target: raise max_turnover, or give more bars"
+    return "because the account never bought anything: look at lot, band and cash, and whether its orders were rejected"
 
 
 def keys_of(metrics: Sequence[Mapping[str, float]]) -> list[str]:

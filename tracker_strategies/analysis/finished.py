@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -12,8 +13,9 @@ from typing import Any, TypeAlias
 import backtrader as bt
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from datafeeds.checks import bars_per_year
+from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import LEVEL
 from tracker_strategies.errors import DataError
@@ -28,8 +30,8 @@ Run: TypeAlias = RunRecord | str | os.PathLike[str] | bt.Strategy
 def as_record(run: Run) -> RunRecord:
     """The scored part of a run."""
     if isinstance(run, RunRecord):
-        return run
-    return read_run(run) if isinstance(run, (str, os.PathLike)) else record_of(run)
+        return run.part
+    return read_run(run).part if isinstance(run, (str, os.PathLike)) else record_of(run).part
 
 
 def new_record(
@@ -55,7 +57,8 @@ def record_of(
 ) -> RunRecord:
     """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``.
 
-    Bars a year are told from the dates when they are not given. A DiagnosticsAnalyzer ``diagnostics`` is used if there is one.
+    Bars per year are the strategy's ``bars_per_year``, or told from the dates, when they are not given. A DiagnosticsAnalyzer
+    ``diagnostics`` is used if there is one.
     ``costs`` and ``kernels`` (``algorithms.kernels.in_use()``) are for the record.
     """
     found = getattr(strategy, "analyzers", None)
@@ -66,6 +69,7 @@ def record_of(
                 f"cerebro.addanalyzer({kind}, _name={name!r})"
             )
     tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
+    year = getattr(strategy.p, "bars_per_year", None) if periods_per_year is None else periods_per_year
     return new_record(
         type(strategy),
         strategy.p._getkwargs(),
@@ -80,12 +84,14 @@ def record_of(
         turnover=holdings.turnover,
         cost=holdings.cost,
         orders=holdings.orders,
-        periods_per_year=bars_per_year(tracking.dates) if periods_per_year is None else periods_per_year,
+        periods_per_year=year if year is not None else math.nan,
         decisions=holdings.decisions,
         seen=tracking.seen,
         omega=tracking.omega,
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
         kernels=kernels,
+        flow=tracking.flow,
+        entry=tracking.entry,
     )
 
 
@@ -124,7 +130,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             cost=returns["cost"].to_numpy(),
             orders=pd.read_parquet(place / "orders.parquet"),
             params=told["params"],
-            periods_per_year=bars_per_year(returns.index.to_numpy()),
+            periods_per_year=told.get("bars_per_year", math.nan),
             decisions=_optional(place / "decisions.parquet", lambda frame: frame.to_numpy()),
             diagnostics=_optional(place / "diagnostics.parquet", lambda frame: frame),
             seen=None if seen.all() else seen,
@@ -132,6 +138,8 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             events=tuple(told["events"]),
             sectors=told["sectors"],
             kernels=told.get("kernels"),  # older folders do not tell
+            flow=returns["flow"].to_numpy() if "flow" in returns else None,
+            entry=Entry(**told["entry"]) if "entry" in told else _first_fill(returns["turnover"].to_numpy(), told["params"]),
         )
     except (OSError, ValueError, KeyError) as problem:
         raise DataError(f"{place} cannot be read ({type(problem).__name__}: {problem}); run it again with --out") from None
@@ -141,6 +149,15 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
 def is_run(folder: str | os.PathLike[str]) -> bool:
     """Whether a run was written there."""
     return (Path(folder).expanduser() / "run.json").is_file()
+
+
+def _first_fill(turnover: NDArray[np.float64], params: Mapping[str, Any]) -> Entry:
+    """The entry of a run of an older version, which did not write it down: the bar of the first fill."""
+    filled = np.flatnonzero(turnover > 0.0)
+    if not len(filled):
+        return Entry(row=None, booked=len(turnover) - 1)
+    first = int(filled[0])
+    return Entry(max(first - 1, 0), max(first - (params.get("fill") == "close"), 0), first)
 
 
 def _optional(path: Path, read: Any) -> Any:

@@ -1,6 +1,15 @@
 r"""Headline figures of a tracker, each with its definition. Per bar, as fractions: ``te_rms = 0.0010`` is 10 basis points a bar.
 
-With the portfolio return r_t, the index return y_t and the active return e_t = r_t - y_t over T scored bars:
+**Scored bars.** Bar t is scored when the account was at its target at the close of bar t-1. With fills at the next open the first
+scored bar is the second after the first decision, with fills at the close the first; an ``eval_from`` counts from the later of
+the two. :class:`~tracker_strategies.analysis.entry.EntryWatch` says what "at its target" means where an entry takes longer. An
+account that never gets there has ``n_bars`` 0; its other figures are NaN (null in JSON), but for ``final_value`` and those of the
+entry.
+
+**Returns** are time-weighted: with the account's value V_t at the close and the cash F_t that was paid in (+) or taken out (-),
+booked after the fills of bar t, the account returned r_t = (V_t - F_t) / V_{t-1} - 1. Money that comes in is no return.
+
+With the index return y_t and the active return e_t = r_t - y_t over T scored bars:
 
 te_rms
     sqrt(mean e_t^2): what an investor misses the index by, drift included.
@@ -13,15 +22,29 @@ tracking_difference
 excess_log_return
     sum ln(1 + r_t) - sum ln(1 + y_t).
 turnover
-    Mean over bars of sum_i |w_{t+1,i} - drifted w_{t,i}|: value bought plus value sold, over the account's value.
+    Mean over bars of sum_i |w_{t+1,i} - drifted w_{t,i}|: value bought plus value sold, over the account's value at the close
+    before. Investing what came in, or selling for what goes out, is trading too.
 cost_bps
-    10^4 times the mean over bars of commission and slippage paid, over the account's value.
+    10^4 times the mean over bars of commission and slippage paid, over the account's value at the close before.
 n_holdings
     Mean over bars of the number of names with a position.
 final_value
     Account value at the last bar.
 n_bars
     T.
+entry_bars
+    Bars from the close before the first fill to the close at which the account was at its target: 1 with fills at the next open,
+    0 with fills at the close, more where the entry takes longer. Bars on which nothing was ordered yet are in neither count. For
+    an account that never got there, all bars from that close on.
+entry_active_return
+    prod(1 + r_t) - prod(1 + y_t) over the bars of the entry, its costs included.
+entry_turnover
+    Value bought plus value sold in the entry, over the account's value at the close before each fill; summed, not per bar.
+entry_cost_bps
+    10^4 times commission and slippage of those trades, over the account's value; summed, not per bar.
+
+Trades filled at the close at which the account gets to its target belong to the entry, and so does what they cost: the first
+scored bar begins with what was left after them.
 """
 
 from __future__ import annotations
@@ -48,10 +71,26 @@ METRIC_KEYS = (
     "n_holdings",
     "final_value",
     "n_bars",
+    "entry_bars",
+    "entry_active_return",
+    "entry_turnover",
+    "entry_cost_bps",
 )
 
+#: Those that count bars.
+COUNTS = ("n_bars", "entry_bars")
+
 #: Those that depend on which index the account is compared with.
-TRACKING_KEYS = ("te_rms", "te_centred", "mdte", "tracking_difference", "excess_log_return", "n_bars")
+TRACKING_KEYS = (
+    "te_rms",
+    "te_centred",
+    "mdte",
+    "tracking_difference",
+    "excess_log_return",
+    "n_bars",
+    "entry_bars",
+    "entry_active_return",
+)
 
 
 def tracking_metrics(returns: ArrayLike, index_returns: ArrayLike) -> dict[str, float]:
@@ -70,6 +109,15 @@ def tracking_metrics(returns: ArrayLike, index_returns: ArrayLike) -> dict[str, 
         "excess_log_return": growth - index_growth,
         "n_bars": float(len(e)),
     }
+
+
+def time_weighted(value: FloatArray, flow: FloatArray | None) -> FloatArray:
+    """Growth of each bar from the second on, 1 + r_t = (V_t - F_t) / V_{t-1}; ``flow`` is the cash booked per bar, None for none.
+
+    The last axis is time.
+    """
+    kept = value[..., 1:] if flow is None else value[..., 1:] - flow[..., 1:]
+    return np.asarray(kept / value[..., :-1])
 
 
 def downside_risk(returns: ArrayLike, index_returns: ArrayLike) -> float:

@@ -1,9 +1,10 @@
 """The only door to QuantStats: two level series in, the body of its report out, in the look of our own page.
 
-QuantStats 0.0.86 back-fills a benchmark with other dates, fails on time zones and on constant returns, loses a drawdown that
-begins on the first bar, restyles matplotlib for the whole process, floods the log with missing fonts and links to a server. All
-of that ends here. It renders into our own template, so none of its styles reach the page. Left out because they mislead: bars by
-year (misplaced on pandas 3) and rolling beta (zero until its window is full), both drawn anew, and the ratio of yearly returns.
+QuantStats 0.0.86 back-fills a benchmark with other dates, fails on time zones and on constant returns, cuts off bars in cash at
+the start, loses a drawdown that begins on the first bar, restyles matplotlib for the whole process, floods the log with missing
+fonts and links to a server. All of that ends here. It renders into our own template, so none of its styles reach the page. Left
+out because they mislead: bars by year (misplaced on pandas 3) and rolling beta (zero until its window is full), both drawn anew,
+and the ratio of yearly returns.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
+from datafeeds.checks import bars_per_year
 from tracker_strategies.analysis import charts
 from tracker_strategies.analysis.charts import INDEX, PORTFOLIO, Chart
 from tracker_strategies.errors import DataError, MissingExtraError
@@ -47,16 +49,18 @@ _TITLE_ROOM, _LABEL_ROOM = (
 )  # points: cut off above, where the title was; added at the left, for labels set larger on a phone
 
 
-def quantstats_body(value: pd.Series[float], index: pd.Series[float], *, periods_per_year: float = 252.0, number: int = 0) -> str:
+def quantstats_body(
+    value: pd.Series[float], index: pd.Series[float], *, periods_per_year: float | None = None, number: int = 0
+) -> str:
     """QuantStats' report on an account against an index, as HTML without ``<html>``, styles or scripts.
 
     Parameters
     ----------
     value, index : Series of T levels
         Finite, positive, on the same dates: naive, ascending, no repetition. The first row is the base on which nothing has been
-        earned yet; it becomes a zero return, so that a loss on the first bar is a drawdown.
-    periods_per_year : float
-        Rounded to a whole number, because QuantStats also uses it as a window.
+        earned yet; QuantStats gets the T - 1 returns after it.
+    periods_per_year : float, optional
+        Bars in a year; by default told from the dates. Rounded to a whole number, because QuantStats also uses it as a window.
     number : int, default 0
         Of this report on its page: keeps the ids of its charts apart from those of others.
 
@@ -78,19 +82,21 @@ def quantstats_body(value: pd.Series[float], index: pd.Series[float], *, periods
     if not value.index.equals(index.index):
         odd = value.index.symmetric_difference(index.index)
         raise DataError(f"value and index must have the same dates, but {len(odd)} are in one only, the first {odd[0]}")
-    returns, benchmark = _returns(value), _returns(index)
+    year = bars_per_year(value.index.to_numpy().astype("datetime64[ns]")) if periods_per_year is None else periods_per_year
+    returns, benchmark = (levels.pct_change(fill_method=None).iloc[1:] for levels in (value, index))
     reason = why_not(returns, benchmark)
     if reason:
         require_quantstats()
         return f'<p class="notice">No QuantStats report: {reason}.</p>'
     try:
-        page = _render(returns, benchmark, max(1, round(periods_per_year)))
+        with _base_row(value.index[0]):
+            page = _render(returns, benchmark, max(1, round(year)))
     except MissingExtraError:
         raise
     except Exception as error:
         warnings.warn(f"QuantStats failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
         return f'<p class="notice">No QuantStats report: it failed with {type(error).__name__}.</p>'
-    return _dress(page, value, index, periods_per_year, number)
+    return _dress(page, value, index, year, number)
 
 
 def check_levels(levels: pd.Series[float], name: str) -> None:
@@ -110,11 +116,11 @@ def check_levels(levels: pd.Series[float], name: str) -> None:
 
 
 def why_not(returns: pd.Series[float], benchmark: pd.Series[float]) -> str | None:
-    """Why QuantStats cannot describe these returns (base row included); None when it can."""
-    if len(returns) < 4:
-        return f"it needs at least three returns, this run has {len(returns) - 1}"
+    """Why QuantStats cannot describe these returns; None when it can."""
+    if len(returns) < 3:
+        return f"it needs at least three returns, this run has {len(returns)}"
     for name, series in (("portfolio", returns), ("index", benchmark)):
-        moves = series.to_numpy()[1:]
+        moves = series.to_numpy()
         if np.ptp(moves) <= 1e-14:
             return f"the {name}'s returns are all the same"
         if moves.min() >= 0 and moves.max() > 1:
@@ -133,15 +139,6 @@ def require_quantstats() -> ModuleType:
         ) from error
 
 
-def _returns(levels: pd.Series[float]) -> pd.Series[float]:
-    moves = levels.pct_change(fill_method=None).fillna(0.0)
-    dates = moves.index
-    if len(dates) > 1 and dates[0].month != dates[1].month and dates[1].day > 1:
-        # A base on the last day of a year would be counted as a month and a year of its own.
-        moves.index = dates[1:].insert(0, dates[1].normalize() - pd.Timedelta(days=1))
-    return moves
-
-
 def _render(returns: pd.Series[float], benchmark: pd.Series[float], periods: int) -> str:
     reports = require_quantstats()
     template = resources.files(__package__) / "templates" / "quantstats.html"
@@ -154,11 +151,30 @@ def _render(returns: pd.Series[float], benchmark: pd.Series[float], periods: int
             output=str(output),
             template_path=str(path),
             periods_per_year=periods,
-            match_dates=False,  # True would cut the base row off again
+            match_dates=False,  # True would cut off bars on which nothing was earned
             strategy_title="Portfolio",
             benchmark_title="Index",
         )
         return output.read_text(encoding="utf-8")
+
+
+@contextmanager
+def _base_row(day: pd.Timestamp) -> Iterator[None]:
+    """Let QuantStats' list of drawdowns begin at the base, before the first return: it loses one that begins on the first row."""
+    require_quantstats()
+    stats: Any = importlib.import_module("quantstats.stats")
+    listed = stats.drawdown_details
+
+    def from_base(drawdown: Any) -> Any:
+        with_base = pd.concat([drawdown.iloc[:1] * 0.0, drawdown])
+        with_base.index = drawdown.index.insert(0, day)
+        return listed(with_base)
+
+    stats.drawdown_details = from_base
+    try:
+        yield
+    finally:
+        stats.drawdown_details = listed
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS, tracking_metrics
+from datafeeds.checks import bars_per_year
+from tracker_strategies.analysis.entry import Entry
+from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS, TRACKING_KEYS, time_weighted, tracking_metrics
 from tracker_strategies.errors import DataError, ParameterError
 
 FloatArray = NDArray[np.float64]
@@ -20,6 +23,9 @@ FloatArray = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class RunRecord:
     """One run of one strategy. Row t is the close of bar t; row 0 is the first bar, on which nothing has been earned yet.
+
+    The arrays have all bars, the figures are of the scored ones: those that the account began at its target. See
+    :mod:`~tracker_strategies.analysis.metrics` for the definitions, and :meth:`since` for a record of the scored part alone.
 
     Parameters
     ----------
@@ -42,7 +48,8 @@ class RunRecord:
         One row per executed order.
     params : mapping
         Parameters of the run, for the record.
-    periods_per_year : float
+    periods_per_year : float, optional
+        Bars in a year; by default told from the dates.
     decisions : (T, N) float, optional
         Weights that the strategy chose at the close of the bar for the time after it; None for strategies that choose none.
     diagnostics : DataFrame, optional
@@ -58,6 +65,12 @@ class RunRecord:
         Where they are known; empty otherwise.
     kernels : str, optional
         Who computed it, as :func:`tracker_strategies.algorithms.kernels.in_use` says; None where nobody told.
+    flow : (T,) float, optional
+        Cash paid in (+) or taken out (-), booked after the fills of the bar; None when there was none.
+    entry : Entry
+        Between which rows the account got to its target; by default it was there at the first.
+    whole : RunRecord, optional
+        The run that this is the scored part of.
     """
 
     strategy: str
@@ -71,7 +84,7 @@ class RunRecord:
     cost: FloatArray
     orders: pd.DataFrame
     params: Mapping[str, Any] = field(default_factory=dict)
-    periods_per_year: float = 252.0
+    periods_per_year: float = math.nan
     decisions: FloatArray | None = None
     diagnostics: pd.DataFrame | None = None
     seen: NDArray[np.bool_] | None = None
@@ -79,11 +92,28 @@ class RunRecord:
     events: tuple[Mapping[str, Any], ...] = ()
     sectors: Mapping[str, str] = field(default_factory=dict)
     kernels: str | None = None
+    flow: FloatArray | None = None
+    entry: Entry = field(default_factory=Entry)
+    whole: RunRecord | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """A year is one of the data's own bars; a flow of nothing is none."""
+        if math.isnan(self.periods_per_year):
+            object.__setattr__(self, "periods_per_year", bars_per_year(self.dates))
+        if self.flow is not None and not self.flow.any():
+            object.__setattr__(self, "flow", None)
 
     @cached_property
     def returns(self) -> FloatArray:
-        """(T-1,) simple returns of the account."""
-        return np.asarray(self.value[1:] / self.value[:-1] - 1.0)
+        """(T-1,) simple returns of the account on all bars, time-weighted: cash that came in is no return."""
+        return time_weighted(self.value, self.flow) - 1.0
+
+    @cached_property
+    def growth(self) -> FloatArray:
+        """(T,) what the money of the first row became, without later deposits and withdrawals: the value, when there are none."""
+        if self.flow is None:
+            return self.value
+        return np.asarray(self.value[0] * np.r_[1.0, np.cumprod(time_weighted(self.value, self.flow))])
 
     @cached_property
     def index_returns(self) -> FloatArray:
@@ -91,27 +121,35 @@ class RunRecord:
         return np.asarray(self.index[1:] / self.index[:-1] - 1.0)
 
     def scored(self, target: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """Returns of the account and of an index (None: of the blend of all) from each bar on which it has a level to the next.
+        """Returns of the account and of an index (None: of the blend of all) on the scored bars, from each on which it has a
+        level to the next.
 
         A holiday of the index is no return of zero: what the account earned meanwhile counts with the next level.
         """
-        which, rows = self._seen_rows(target)
-        value, index = self.value[rows], self.index[rows][:, which]
-        omega = np.ones(1) if target is not None else self.blend
-        return value[1:] / value[:-1] - 1.0, (index[1:] / index[:-1] - 1.0) @ omega
+        part = self.part
+        which, rows = part._seen_rows(target)
+        growth, index = part.growth[rows], part.index[rows][:, which]
+        return growth[1:] / growth[:-1] - 1.0, self._blended(index[1:] / index[:-1] - 1.0, target)
 
     def bar_by_bar(self, target: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """(T-1,) the same two returns on all bars: both 0 on a holiday of the index, made up for on the next bar."""
+        """(T-1,) the same two returns on all bars: both 0 before the account was at its target, and 0 on a holiday of the index,
+        made up for on the next bar.
+        """
         r, y = self.scored(target)
-        if self.seen is None:
+        if len(r) == len(self.value) - 1:
             return r, y
+        part = self.part
         both = np.zeros((2, len(self.value)))
-        both[:, self._seen_rows(target)[1][1:]] = r, y
+        rows = np.arange(len(part.value))[part._seen_rows(target)[1]] + len(self.value) - len(part.value)
+        both[:, rows[1:]] = r, y
         return both[0, 1:], both[1, 1:]
 
     def _seen_rows(self, target: int | None) -> tuple[list[int], Any]:
         which = [*range(len(self.targets))] if target is None else [target]
         return which, slice(None) if self.seen is None else np.flatnonzero(self.seen[:, which].all(axis=1))
+
+    def _blended(self, returns: FloatArray, target: int | None) -> FloatArray:
+        return np.asarray(returns @ (np.ones(1) if target is not None else self.blend))
 
     @property
     def blend(self) -> FloatArray:
@@ -120,7 +158,9 @@ class RunRecord:
 
     @cached_property
     def active(self) -> FloatArray:
-        """(T-1,) return of the account minus that of what is tracked; 0 on a holiday of it, made up for on the next bar."""
+        """(T-1,) return of the account minus that of what is tracked; 0 before the account was at its target, and 0 on a holiday
+        of the index, made up for on the next bar.
+        """
         r, y = self.bar_by_bar()
         return r - y
 
@@ -130,39 +170,92 @@ class RunRecord:
         return np.concatenate([[0.0], np.cumsum(np.log1p(r) - np.log1p(y))])
 
     def since(self, start: float | str | None) -> RunRecord:
-        """The part of the run that is scored: from a fraction of the bars (0.5) or a date on; the row before it stays as the
-        base.
+        """The part of the run that is scored: from a fraction of the bars (0.5) or a date on, or from the bar after the one at
+        whose close the account was at its target, whichever is later; the row before it stays as the base.
 
-        Learning is not affected: it started at the first bar.
+        Learning is not affected: it started at the first bar. Of an account that never got there only the last row is left.
         """
         row = start_row(self.dates, start)
-        if row <= 0:
+        there = self.entry.row
+        return self.from_row(len(self.dates) - 1 if there is None else max(row - 1, there))
+
+    @cached_property
+    def part(self) -> RunRecord:
+        """The scored part, ``since(None)``."""
+        return self.since(None)
+
+    def from_row(self, base: int) -> RunRecord:
+        """The rows from a base on. Nothing was traded on the base row; if the account got to its target at the close of that very
+        bar, the trades belong to its entry, and the base has paid for them.
+        """
+        entry, ends_there = self.entry, self.entry.at_close and base == self.entry.row
+        if base <= 0 and not ends_there:
             return self
-        cut = slice(row - 1, None)
-        late = self.orders[self.orders["date"] > pd.Timestamp(self.dates[row - 1])]
-        zero = np.r_[0.0, self.turnover[row:]], np.r_[0.0, self.cost[row:]]
+        cut = slice(base, None)
+        value, turnover, cost = (array[cut].copy() for array in (self.value, self.turnover, self.cost))
+        turnover[0] = cost[0] = 0.0
+        if ends_there and len(value) > 1:
+            value[0] -= cost[1]
+            turnover[1] = cost[1] = 0.0
+            entry = Entry(entry.begin, entry.row, base)
+        late = self.orders[self.orders["date"] > pd.Timestamp(self.dates[base])]
         return replace(
             self,
             dates=self.dates[cut],
-            value=self.value[cut],
+            value=value,
             index=self.index[cut],
             weights=self.weights[cut],
             decisions=None if self.decisions is None else self.decisions[cut],
             diagnostics=None if self.diagnostics is None else self.diagnostics.iloc[cut],
             seen=None if self.seen is None else self.seen[cut],
-            turnover=zero[0],
-            cost=zero[1],
+            flow=None if self.flow is None else np.r_[0.0, self.flow[base + 1 :]],
+            turnover=turnover,
+            cost=cost,
             orders=late.reset_index(drop=True),
+            entry=entry.later(base),
+            whole=self.whole or self,
         )
+
+    @property
+    def begins_at_entry(self) -> bool:
+        """Whether the first row is the one at whose close the account got to its target, and not one that somebody chose."""
+        run = self.whole or self
+        row = run.entry.row
+        return row is not None and bool(run.dates[row] == self.dates[0])
 
     def metrics(self, target: int | None = None) -> dict[str, float]:
         """The figures of ``metrics.json`` against one of the indices, or against what is tracked: the only one, or the blend."""
-        core = tracking_metrics(*self.scored(target))
-        core["turnover"] = float(self.turnover[1:].mean())
-        core["cost_bps"] = 1e4 * float((self.cost[1:] / self.value[:-1]).mean())
-        core["n_holdings"] = float((self.weights[1:] > 1e-12).sum(axis=1).mean())
-        core["final_value"] = float(self.value[-1])
-        return {key: int(core[key]) if key == "n_bars" else core[key] for key in METRIC_KEYS}
+        part, (r, y) = self.part, self.scored(target)
+        core = dict.fromkeys(METRIC_KEYS, math.nan) | {"n_bars": 0.0}
+        if len(r):
+            core |= tracking_metrics(r, y)
+        if len(part.value) > 1:
+            core["turnover"] = float(part.turnover[1:].mean())
+            core["cost_bps"] = 1e4 * float((part.cost[1:] / part.value[:-1]).mean())
+            core["n_holdings"] = float((part.weights[1:] > 1e-12).sum(axis=1).mean())
+        core["final_value"] = float(part.value[-1])
+        core |= (self.whole or self)._entry_metrics(target)
+        return {key: int(core[key]) if key in COUNTS else core[key] for key in METRIC_KEYS}
+
+    def _entry_metrics(self, target: int | None) -> dict[str, float]:
+        """What it took to get to the target."""
+        begin, last = self.entry.begin, len(self.value) - 1
+        row = last if self.entry.row is None else self.entry.row
+        bars, trades = slice(begin + 1, row + 1), slice(begin + 1, min(max(self.entry.booked, row), last) + 1)
+        growth, base = time_weighted(self.value, self.flow), self.value[:-1]
+        account = float(np.prod(growth[begin:row]))
+        if self.entry.at_close and row < last:
+            account *= 1.0 - float(self.cost[row + 1] / self.value[row])
+        which, rows = self._seen_rows(target)
+        rows = np.arange(last + 1)[rows]
+        index = self.index[rows[(rows >= begin) & (rows <= row)]][:, which]
+        tracked = float(np.prod(1.0 + self._blended(index[1:] / index[:-1] - 1.0, target)))
+        return {
+            "entry_bars": float(len(range(*bars.indices(last + 1)))),
+            "entry_active_return": account - tracked,
+            "entry_turnover": float(self.turnover[trades].sum()),
+            "entry_cost_bps": 1e4 * float((self.cost[trades] / base[trades.start - 1 : trades.stop - 1]).sum()),
+        }
 
     def metrics_by_target(self) -> dict[str, Any]:
         """What ``metrics.json`` holds: the figures, and with several indices under ``targets`` those against each of them."""

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,7 +37,7 @@ RUN_FILES = {
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "
-_COLUMNS = ("value", "portfolio", "active", "turnover", "cost")
+_COLUMNS = ("value", "portfolio", "active", "turnover", "cost", "flow")
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy", "numba")
 
 
@@ -51,7 +52,7 @@ def write_run(
     baselines: tuple[RunRecord, ...] = (),
 ) -> Path:
     """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders`` and ``diagnostics`` (Parquet),
-    and ``tearsheet.html`` if asked for.
+    and ``tearsheet.html`` if asked for and at least one bar is scored.
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
     refused. Same inputs, same bytes, but for the time stamp in ``run.json`` (and one in the tear sheet).
@@ -72,7 +73,7 @@ def write_run(
         record.orders.to_parquet(stage / "orders.parquet", index=False)
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
-    if tearsheet:
+    if tearsheet and len(scored.dates) > 1:
         from tracker_strategies.analysis.tearsheet import tearsheet as write_tearsheet
 
         write_tearsheet(scored, target / SHEET, baselines=[b.since(eval_from) for b in baselines])
@@ -80,21 +81,29 @@ def write_run(
 
 
 def returns_frame(record: RunRecord) -> pd.DataFrame:
-    """Bar by bar: value, portfolio return, index return(s), active return, turnover, cost, index level(s).
+    """Bar by bar: value, portfolio return, index return(s), active return, turnover, cost, cash paid in or out, index level(s).
 
-    The first bar has no return. A bar on which an index has no level of its own has no return of it either.
+    The first bar has no return. A bar on which an index has no level of its own has no return of it either. Bars that are not
+    scored, because the account had yet to get to its target, have no active return.
     """
     dates = pd.DatetimeIndex(record.dates, name="date")
     frame = pd.DataFrame({"value": record.value}, index=dates)
-    frame["portfolio"] = frame["value"].pct_change()
+    frame["portfolio"] = np.r_[np.nan, record.returns]
     levels = pd.DataFrame(record.index, index=dates, columns=[LEVEL + name for name in record.targets])
     if record.seen is not None:
         levels = levels.where(record.seen)
     for name in record.targets:  # an index may be called "value"
         frame[name if name not in _COLUMNS else f"return {name}"] = levels[LEVEL + name].dropna().pct_change()
     frame["active"] = np.r_[np.nan, record.active]
+    frame.loc[: record.part.dates[0], "active"] = np.nan
     frame["turnover"], frame["cost"] = record.turnover, record.cost
+    frame["flow"] = 0.0 if record.flow is None else record.flow
     return frame.join(levels)
+
+
+def first_scored(scored: RunRecord) -> str | None:
+    """Day of the first scored bar; None when there is none."""
+    return str(scored.dates[1].astype("datetime64[D]")) if len(scored.dates) > 1 else None
 
 
 def describe(
@@ -119,6 +128,9 @@ def describe(
             "cut": list(panel.cut),
             "cleaning": None if panel.cleaning is None else panel.cleaning.as_dict(),
         },
+        "bars_per_year": record.periods_per_year,
+        "entry": asdict(record.entry),
+        "first_scored": first_scored(record.since(eval_from)),
         "events": list(record.events),
         "cash": float(record.value[0]),
         "eval_from": eval_from,
@@ -174,7 +186,12 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Sorted as given, two spaces, no NaN (they become null), a newline at the end."""
-    path.write_text(json.dumps(_jsonable(content), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(as_text(content) + "\n", encoding="utf-8")
+
+
+def as_text(content: Mapping[str, Any]) -> str:
+    """Valid JSON: NaN and infinities become null."""
+    return json.dumps(_jsonable(content), indent=2, allow_nan=False)
 
 
 def _jsonable(value: Any) -> Any:

@@ -15,7 +15,17 @@ import numpy as np
 import pandas as pd
 
 from tracker_strategies.analysis import charts, more_charts
-from tracker_strategies.analysis.figures import EXTRA, FIGURES, cell, data, number, percent, signed_percent, year_words
+from tracker_strategies.analysis.figures import (
+    EXTRA,
+    FIGURES,
+    cell,
+    data,
+    number,
+    percent,
+    signed_percent,
+    why_unscored,
+    year_words,
+)
 from tracker_strategies.analysis.finished import Run, as_record
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
 from tracker_strategies.analysis.pages import check_page, fill_page, template, write_page
@@ -44,13 +54,14 @@ def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = Non
     title : str, optional
         Heading, default "<strategy> tracks <first target>". Any text: it is escaped.
     baselines : sequence of RunRecord
-        Other runs on the same bars and target, set beside this one in a table and in the chart of active return.
+        Other runs on the same bars and target, set beside this one in a table and in the chart of active return. One that got to
+        its target later has fewer bars, one that never did is left out.
 
     Raises
     ------
     DataError
         NaN, infinite or non-positive levels, dates that do not ascend or carry a time zone, a baseline on other bars, a folder
-        that holds no run, a strategy without the analyzers.
+        that holds no run, a strategy without the analyzers, an account that never got to its target.
     MissingExtraError
         QuantStats is not installed.
     OutputError
@@ -63,14 +74,23 @@ def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = Non
     target = Path(path)
     check_page(target)
     record = as_record(run)
-    for other in (record, *baselines):
-        _check_record(other)
-        if not np.array_equal(other.dates, record.dates) or other.targets[0] != record.targets[0]:
-            raise DataError(
-                f"baseline {other.strategy!r} has other bars or another target than {record.strategy!r}: not comparable"
-            )
+    _check_record(record)
+    others = [other for baseline in baselines if len((other := _beside(record, baseline)).dates) > 1]
     require_quantstats()
-    return write_page(target, _page(record, title or f"{record.strategy} tracks {record.targets[0]}", baselines))
+    return write_page(target, _page(record, title or f"{record.strategy} tracks {record.targets[0]}", others))
+
+
+def _beside(record: RunRecord, baseline: RunRecord) -> RunRecord:
+    """The scored part of a baseline on the bars of the run; fewer of them when it got to its target later."""
+    other = baseline.part
+    if record.begins_at_entry and other.dates[0] < record.dates[0]:
+        other = other.from_row(int(np.searchsorted(other.dates, record.dates[0])))
+    bars = record.dates[-len(other.dates) :] if other.begins_at_entry or len(other.dates) == 1 else record.dates
+    if not np.array_equal(other.dates, bars) or other.targets[0] != record.targets[0]:
+        raise DataError(f"baseline {other.strategy!r} has other bars or another target than {record.strategy!r}: not comparable")
+    if len(other.dates) > 1:
+        _check_record(other)
+    return other
 
 
 def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
@@ -110,7 +130,7 @@ def _performance(record: RunRecord, target: int) -> str:
     """The QuantStats part against one index, on the bars on which it has a level."""
     rows = slice(None) if record.seen is None else record.seen[:, target]
     dates, name = pd.DatetimeIndex(record.dates[rows]), html.escape(record.targets[target])
-    value, index = pd.Series(record.value[rows], dates), pd.Series(record.index[rows, target], dates)
+    value, index = pd.Series(record.growth[rows], dates), pd.Series(record.index[rows, target], dates)
     body = quantstats_body(value, index, periods_per_year=record.periods_per_year, number=target)
     heading = f"<h3>Against {name}</h3>" if len(record.targets) > 1 else ""
     return f'<section class="performance">{heading}<p class="small"><em>Index</em> is {name}.</p>{body}</section>'
@@ -122,19 +142,22 @@ def _day(date: pd.Timestamp) -> str:
 
 def _tiles(record: RunRecord) -> str:
     m, year = record.metrics(), record.periods_per_year
-    growth = record.value[-1] / record.value[0] - 1, record.index[-1, 0] / record.index[0, 0] - 1
+    growth = record.growth[-1] / record.growth[0] - 1, record.index[-1, 0] / record.index[0, 0] - 1
+    paid_in = 0.0 if record.flow is None else float(record.flow.sum())
     effective = charts.effective_names(record.weights[1:])
     details = {
-        "te_rms": f"a bar; {percent(annualised(m['te_rms'], year), 2)} annualised",
-        "te_centred": f"a bar; {percent(annualised(m['te_centred'], year), 2)} annualised",
+        "te_rms": f"per bar; {percent(annualised(m['te_rms'], year), 2)} annualised",
+        "te_centred": f"per bar; {percent(annualised(m['te_centred'], year), 2)} annualised",
         "tracking_difference": f"portfolio {signed_percent(growth[0])}, index {signed_percent(growth[1])}",
         "excess_log_return": f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",
-        "final_value": f"from {record.value[0]:,.0f}",
-        "turnover": f"of value a bar; {number(100 * m['turnover'] * year)}\u202f% a year",
-        "cost_bps": f"a bar; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",
+        "final_value": f"from {record.value[0]:,.0f}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),
+        "turnover": f"of value per bar; {number(100 * m['turnover'] * year)}\u202f% a year",
+        "cost_bps": f"per bar; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",
         "n_holdings": f"names on average; {effective.mean():,.1f} effective",
         "mdte": "\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",
-        "n_bars": f"{year:g} to a year",
+        "n_bars": f"{year:g} per year",
+        "entry_active_return": f"against the index, in {data('entry_bars', m['entry_bars'])} bars; bought "
+        f"{data('entry_turnover', m['entry_turnover'])}, cost {data('entry_cost_bps', m['entry_cost_bps'])}; in no other figure",
     }
     r, y = record.scored()
     path = record.excess_path()
@@ -216,4 +239,4 @@ def _check_record(run: RunRecord) -> None:
         if len(table) != len(dates) or not np.isfinite(table).all():
             raise DataError(f"{run.strategy}: {name} must be finite, one row for each of the {len(dates)} dates")
     if len(dates) < 2:
-        raise DataError(f"{run.strategy}: {len(dates)} row(s), a tear sheet needs the base row and at least one bar")
+        raise DataError(f"{run.strategy}: no bar is scored, {why_unscored(run)}; a tear sheet needs at least one")

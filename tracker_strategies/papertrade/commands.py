@@ -144,12 +144,14 @@ def print_status(console: Console, status: AccountStatus) -> None:
 
 def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
     """``report``."""
+    from tracker_strategies.analysis.runfolder import as_text
     from tracker_strategies.papertrade.report import report_of, write_report
+    from tracker_strategies.run_pages import unscored
 
     account = PaperAccount(folder)
     report = report_of(account)
     if as_json:
-        print(json.dumps({"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap}, indent=2))
+        print(as_text({"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap}))
         return
     console = Console()
     paper, backtest, gap = report.paper.metrics(), report.backtest.metrics(), report.gap
@@ -158,13 +160,16 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
         table.add_column(column, justify="right")
     for name, key, form in (
         ("final value", "final_value", "{:,.2f}"),
-        ("tracking error, bp a bar", "te_rms", "{:.2f}"),
-        ("turnover, % a bar", "turnover", "{:.2f}"),
+        ("tracking error, bp per bar", "te_rms", "{:.2f}"),
+        ("turnover, % per bar", "turnover", "{:.2f}"),
         ("names held", "n_holdings", "{:.1f}"),
+        ("scored bars", "n_bars", "{:d}"),
     ):
-        scale = {"te_rms": 1e4, "turnover": 100.0}.get(key, 1.0)
-        table.add_row(name, form.format(scale * paper[key]), form.format(scale * backtest[key]))
+        scale = {"te_rms": 1e4, "turnover": 100.0}.get(key, 1)
+        table.add_row(name, *(form.format(scale * m[key]) if m[key] == m[key] else "-" for m in (paper, backtest)))
     console.print(table)
+    for words in unscored([report.paper, report.backtest]):
+        console.print(words, style="yellow", markup=False, highlight=False)
     for line in (
         f"shortfall from decision to fill {gap['shortfall']:,.2f}, {gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded; "
         f"fees {gap['fees']:,.2f}",

@@ -238,6 +238,13 @@ class Ledger:
         sizes = self.sizes()
         return self.cash() + float(np.where(sizes != 0.0, sizes * self.lasts(), 0.0).sum())
 
+    def transfers(self) -> dict[str, float]:
+        """Money that came in or went out after the opening, by the session on which it was booked; under "" what waits."""
+        rows = self.journal.rows(
+            "select coalesce(session, '') as session, sum(amount) as amount from cash where kind = 'transfer' group by 1"
+        )
+        return {row["session"]: float(row["amount"]) for row in rows}
+
     def close_session(self, session: str) -> None:
         """The account at the close of a session: fills belong to it now, and what is owed is known."""
         cash, sizes, value = self.cash(), self.sizes(), self.value()

@@ -25,7 +25,7 @@ def take_over(ledger: Ledger, broker: Broker) -> list[str]:
     for report in strange:
         broker.cancel(report)
     changes = [f"cancelled {r.size:+g} {r.ticker} ({r.cid}), an order that was not ours" for r in strange]
-    return [*changes, *adopt(ledger, broker.holdings(), "taken over by hand")]
+    return [*changes, *adopt(ledger, broker.holdings(), "taken over by hand", by_hand=True)]
 
 
 def flatten_account(ledger: Ledger, broker: Broker, halt: HaltSwitch, pause: Callable[[float], None]) -> StepResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from datafeeds import IndexData, MarketPanel
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.entry import Entry, EntryWatch
 from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import write_json
@@ -20,9 +22,12 @@ from tracker_strategies.analysis.tearsheet import tearsheet
 from tracker_strategies.errors import DataError, MissingExtraError, OutputError
 from tracker_strategies.execution.basket_broker import BasketBroker
 from tracker_strategies.execution.commission import charge
+from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.engine import trade_again
 from tracker_strategies.papertrade.history import History
+from tracker_strategies.papertrade.ledger import Ledger
 from tracker_strategies.papertrade.loading import load_strategy
 
 FloatArray = NDArray[np.float64]
@@ -42,7 +47,8 @@ class PaperReport:
     gap : dict
         ``shortfall``: money lost between the closes at which orders were decided and the prices at which they filled, and
         ``shortfall_bps`` of the traded value; ``fees``; ``traded``; ``missed``: value of what was ordered and not filled, and
-        ``missed_orders``; ``value_gap``: final value of the paper account over the backtest's, minus one; ``weights_gap``:
+        ``missed_orders``; ``value_gap``: final value of the paper account (without money that came in later) over the
+        backtest's, minus one; ``weights_gap``:
         largest difference between a decided weight and the backtest's; ``missed_sessions``; ``divergences``.
     """
 
@@ -84,12 +90,15 @@ def report_of(account: PaperAccount) -> PaperReport:
             "where f.session is not null order by f.id"
         )
         divergences = journal.one("select count(*) from events where kind = 'divergence'")
+        transfers = Ledger(journal, config).transfers()
     if len(balances) < MIN_SESSIONS:
         raise DataError(f"{len(balances)} sessions so far; a report needs {MIN_SESSIONS}: step on")
     first = history.bars.sessions.index(balances[0]["session"])
     panel = history.panel_until_tomorrow().rows(0, len(history.bars.sessions))
-    paper = _paper_record(account, history, first, balances, decisions, fills)
-    backtest = own_backtest(account, panel, first)
+    backtest, rebalancer = own_backtest(account, panel, first)
+    paper = _paper_record(account, history, first, balances, fills, transfers)
+    entry = _entry(paper, history, first, balances, decisions, rebalancer)
+    paper = replace(paper, periods_per_year=backtest.periods_per_year, entry=entry)
     size, price = (np.array([f[k] for f in fills]) for k in ("size", "price"))
     decided = np.array([f["decided"] for f in fills])
     traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
@@ -116,15 +125,15 @@ def report_of(account: PaperAccount) -> PaperReport:
         "missed": float(sum(value for value, _ in missed)),
         "missed_orders": float(len(missed)),
         "missed_sessions": float(sum(d["kind"] == "missed" for d in decisions)),
-        "value_gap": float(paper.value[-1] / backtest.value[-1] - 1.0),
+        "value_gap": float(paper.growth[-1] / backtest.growth[-1] - 1.0),
         "weights_gap": float(max(both, default=0.0)),
         "divergences": float(divergences),
     }
     return PaperReport(paper, backtest, gap)
 
 
-def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> RunRecord:
-    """The strategy in cerebro on the account's bars, trading from the account's first session on."""
+def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple[RunRecord, Rebalancer]:
+    """The strategy in cerebro on the account's bars, trading from the account's first session on; and its rebalancer."""
     config = account.config
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(panel).add_to(cerebro, lazy=True)
@@ -137,26 +146,53 @@ def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> RunRe
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     (run,) = cerebro.run()
-    record = record_of(run, costs=config.costs, periods_per_year=panel.periods_per_year)
+    record = record_of(run, costs=config.costs)
     assert record.decisions is not None
-    return replace(
+    columns = ("dates", "value", "index", "weights", "turnover", "cost", "decisions", *(() if record.seen is None else ("seen",)))
+    own = replace(
         record,
         strategy=f"{record.strategy}, backtest",
-        **{k: getattr(record, k)[first:] for k in ("dates", "value", "index", "weights", "turnover", "cost", "decisions")},
+        entry=record.entry.later(first),
+        **{k: getattr(record, k)[first:] for k in columns},
     )
+    return own, run.tracker.rebalancer
 
 
-def _paper_record(account: PaperAccount, history: History, first: int, balances: Any, decisions: Any, fills: Any) -> RunRecord:
+def _entry(paper: RunRecord, history: History, first: int, balances: Any, decisions: Any, rebalancer: Rebalancer) -> Entry:
+    """How the paper account got to its target."""
+    decided = {d["session"]: np.frombuffer(d["weights"], dtype="<f8") for d in decisions if d["weights"] is not None}
+    close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
+    watch = EntryWatch(rebalancer)
+    for balance, prices, traded in zip(balances, close, paper.turnover, strict=True):
+        watch.close(
+            np.frombuffer(balance["sizes"], dtype="<f8"),
+            prices,
+            balance["value"],
+            decided.get(balance["session"]),
+            filled=traded > 0.0,
+            at_close=paper.params.get("fill") == str(FillMode.CLOSE),
+        )
+        if not watch.waits:
+            break
+    return watch.entry
+
+
+def _paper_record(
+    account: PaperAccount, history: History, first: int, balances: Any, fills: Any, transfers: Mapping[str, float]
+) -> RunRecord:
     config, bars = account.config, history.bars.rows(first)
     value = np.array([b["value"] for b in balances])
     sizes = np.array([np.frombuffer(b["sizes"], dtype="<f8") for b in balances])
     close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
     weights = np.where(sizes != 0.0, sizes * close, 0.0) / value[:, None]
     row = {s: t for t, s in enumerate(bars.sessions)}
-    traded, fees = np.zeros(len(value)), np.zeros(len(value))
+    traded, paid = np.zeros(len(value)), np.zeros(len(value))
+    # The simulated broker's slippage is known, and is a cost as in a backtest; what a real one's prices hide is in no figure.
+    slip = 1e-4 * config.costs.slippage_bps if config.broker == "simulated" else 0.0
     for fill in fills:
-        traded[row[fill["session"]]] += abs(fill["size"]) * fill["price"]
-        fees[row[fill["session"]]] += fill["fee"]
+        worth, side = abs(fill["size"]) * fill["price"], float(np.sign(fill["size"]))
+        traded[row[fill["session"]]] += worth
+        paid[row[fill["session"]]] += fill["fee"] + worth * slip / (1.0 + side * slip)
     before = np.append(value[:1], value[:-1])
     orders = pd.DataFrame(
         {
@@ -168,7 +204,7 @@ def _paper_record(account: PaperAccount, history: History, first: int, balances:
             "commission": np.array([f["fee"] for f in fills], dtype=float),
         }
     )
-    levels = pd.DataFrame(history.bars.levels).ffill().to_numpy()[first:]
+    levels, seen = pd.DataFrame(history.bars.levels).ffill().to_numpy()[first:], np.isfinite(history.bars.levels[first:])
     strategy = config.strategy.rpartition(":")[2]
     return RunRecord(
         strategy=f"{strategy}, paper account",
@@ -179,9 +215,11 @@ def _paper_record(account: PaperAccount, history: History, first: int, balances:
         symbols=config.symbols,
         weights=weights,
         turnover=traded / before,
-        cost=fees,
+        cost=paid,
         orders=orders,
         params={**config.params, "broker": config.broker, "source": config.source},
+        seen=None if seen.all() else seen,
+        flow=np.array([transfers.get(session, 0.0) for session in bars.sessions]),
     )
 
 

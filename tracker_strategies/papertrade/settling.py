@@ -107,18 +107,26 @@ def differences(ledger: Ledger, there: Holdings, tolerance: float) -> list[str]:
     return found
 
 
-def adopt(ledger: Ledger, there: Holdings, why: str) -> list[str]:
-    """Make the journal's account what the broker's is, and say what changed. Names that are not ours are left alone."""
+def adopt(ledger: Ledger, there: Holdings, why: str, *, by_hand: bool = False) -> list[str]:
+    """Make the journal's account what the broker's is, and say what changed. Names that are not ours are left alone.
+
+    What a person takes over is money that came in or went out, a ``transfer``, and no return: cash, and shares at the latest
+    close. What the broker booked by itself (fees, interest) is one.
+    """
     changes = differences(ledger, there, 1e-6)
     symbols = dict(zip(ledger.tickers(), ledger.config.symbols, strict=True))
     journal = ledger.journal
     with journal.transaction("adoption") as db:
+        worth = ledger.value() - ledger.cash()
         for ticker, symbol in symbols.items():
             db.execute("update positions set size = ? where symbol = ?", (there.sizes.get(ticker, 0.0), symbol))
         gap = there.cash - ledger.cash()
+        moved = gap + (ledger.value() - ledger.cash()) - worth if by_hand else 0.0
+        for kind, amount in (("transfer", moved), ("adjustment", gap - moved)):
+            if amount:
+                number = db.execute("select count(*) from cash").fetchone()[0]
+                ledger.pay(db, kind, amount, f"{kind}-{number}")
         if gap:
-            number = db.execute("select count(*) from cash").fetchone()[0]
-            ledger.pay(db, "adjustment", gap, f"adjustment-{number}")
             journal.set_meta("cash", repr(there.cash))
         journal.note("adopt", f"{why}: " + ("; ".join(changes) or "nothing differed"))
         journal.set_meta("strangers", ",".join(sorted(ticker for ticker in there.sizes if ticker not in symbols)))

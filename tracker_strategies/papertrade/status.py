@@ -68,7 +68,11 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
     with account.journal(readonly=True) as journal, journal.errors():
         ledger = Ledger(journal, config)
         session = ledger.last_session("balances")
-        values = [row[0] for row in journal.rows("select value from balances order by session")]
+        balances = journal.rows("select session, value from balances order by session")
+        values, transfers = [row[1] for row in balances], ledger.transfers()
+        # Time-weighted, as all figures: money that came in is no gain.
+        before = [config.cash, *values]
+        growth = [(v - transfers.get(row[0], 0.0)) / b for v, b, row in zip(values, before, balances, strict=False)]
         bars = History.load(journal, config, after=ledger.last_session(before=config.start)).bars
         levels = bars.levels[:, 0][np.isfinite(bars.levels[:, 0])]
         row = journal.rows("select * from decisions order by session desc limit 1")
@@ -108,9 +112,9 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
             sessions=len(values),
             value=value,
             cash=cash,
-            since_start=value / config.cash - 1.0,
+            since_start=float(np.prod(growth)) * (value - transfers.get("", 0.0)) / before[-1] - 1.0,
             index_since_start=float(levels[-1] / levels[0] - 1.0) if len(levels) else 0.0,
-            last_change=values[-1] / values[-2] - 1.0 if len(values) > 1 else 0.0,
+            last_change=growth[-1] - 1.0 if len(values) > 1 else 0.0,
             decision=decided,
             waiting=len(waiting),
             halted=halted or "",

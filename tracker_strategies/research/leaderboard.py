@@ -126,12 +126,12 @@ def score(
         with one_thread():
             record = replay(panel, entrant.strategy, {**entrant.params, "fill": fill}, costs=CostModel(cost_bps))
         seconds = time.perf_counter() - begin
-        run = Field.of({entrant.name: record.since(eval_from)}, market)
+        run = Field.of({entrant.name: record.since(eval_from)}, market)  # refuses an account that never got to its target
         figures = run.curves[0].metrics
     except Exception as problem:  # a strategy that fails must not take the others with it
         return row | {"error": " ".join(f"{type(problem).__name__}: {problem}".split())[:300]}, None
     row |= {key: figures[key] for key in ("te_rms", "tracking_difference", "turnover", "n_holdings", "n_bars")}
-    row |= {f"net_excess_{cost}": net_excess(figures, cost - cost_bps, panel.periods_per_year) for cost in COSTS}
+    row |= {f"net_excess_{cost}": net_excess(figures, cost - cost_bps, record.periods_per_year) for cost in COSTS}
     return row | {"ms_per_bar": 1e3 * seconds / panel.n_bars}, run
 
 
@@ -149,7 +149,7 @@ def run_leaderboard(
     panels: Mapping[str, MarketPanel],
     taking_part: Sequence[Entrant],
     *,
-    fill: str = "close",
+    fill: str = str(FillMode.NEXT_OPEN),
     cost_bps: float = 0.0,
     eval_from: str = "0.5",
     jobs: int = 1,
@@ -163,7 +163,7 @@ def run_leaderboard(
     panels : mapping
         Markets by name.
     taking_part : sequence of Entrant
-    fill : {"close", "next_open", "open"}
+    fill : {"next_open", "open", "close"}
     cost_bps : float
         Cost that the account pays during the run; the excess returns are told at 0, 5 and 10 bp all the same.
     eval_from : str
@@ -195,7 +195,7 @@ def run_leaderboard(
     place = {name: i for i, name in enumerate(panels)}
     rows.sort(key=lambda r: (place[r["market"]], bool(r["error"]), r.get("te_rms", 0.0)))
     about = {
-        name: {"bars": p.n_bars, "assets": p.n_assets, "first": p.day(0), "last": p.day(-1), "bars_a_year": p.periods_per_year}
+        name: {"bars": p.n_bars, "assets": p.n_assets, "first": p.day(0), "last": p.day(-1), "bars_per_year": p.periods_per_year}
         for name, p in panels.items()
     }
     settings = {"fill": fill, "cost_bps": cost_bps, "eval_from": eval_from, "jobs": jobs}

@@ -43,10 +43,13 @@ def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, run
 
 
 def fields_of(result: Mapping[str, Any], runs: Mapping[RunKey, Field]) -> list[Field]:
-    """The runs of each market and group together, best first."""
+    """The runs of each market and group together, best first; those that got to their targets later than others are left to the
+    table: a page compares the same bars.
+    """
     found = []
     for market, group, rows in tables(result):
         own = [runs[key] for row in rows if (key := (market, group, row["strategy"])) in runs]
+        own = [field for field in own if len(field.curves[0].active) == max(len(f.curves[0].active) for f in own)]
         if own:
             name = market if group == "strategies" else f"{market}: {group}"
             found.append(replace(own[0], name=name, curves=[field.curves[0] for field in own]))

@@ -22,6 +22,7 @@ from scipy.linalg.blas import daxpy, ddot, dscal
 
 from datafeeds import MarketPanel
 from tracker_strategies.algorithms import OnlineAlgorithm
+from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.rebalancer import DUST
@@ -44,6 +45,7 @@ class Path:
     turnover: FloatArray
     cost: FloatArray
     decisions: FloatArray
+    entry: Entry
 
 
 def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
@@ -86,7 +88,7 @@ def _filled_at_close(x: FloatArray, y: Any, algorithm: OnlineAlgorithm, costs: C
     flow, traded, paid = costs.charged(s * whole - have, gross)
     after = (1.0 - have) + flow  # cash, as a fraction of the account before the trade
     value = cash * np.r_[1.0, np.cumprod(s * growth + after)]
-    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w)
+    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w, Entry(0, 0, 1))
 
 
 def _affordable_rows(
@@ -138,7 +140,9 @@ def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, du
         turnover.append(traded)
         cost.append(paid * values[-1])
         values.append(values[-1] * account.close(h))
-    return Path(np.array(values), weights, np.array(turnover), np.array(cost), w)
+    # Nothing keeps this account from its first target: the first rebalance, on the first bar, brings it there.
+    entry = Entry(0, int(mode is not FillMode.CLOSE), 1)
+    return Path(np.array(values), weights, np.array(turnover), np.array(cost), w, entry)
 
 
 class _Account:

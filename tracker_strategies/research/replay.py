@@ -17,6 +17,7 @@ from datafeeds import MarketPanel
 from datafeeds.clock import PanelClock
 from tracker_strategies.algorithms import kernels
 from tracker_strategies.analysis.analyzers import order_table
+from tracker_strategies.analysis.entry import EntryWatch
 from tracker_strategies.analysis.finished import new_record
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.basket_broker import fill_columns, tradable_prices
@@ -28,6 +29,7 @@ from tracker_strategies.runner import check_run, default_params
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.gate import Bar, PanelGate, check_close_fills
 from tracker_strategies.strategies.tracker import Tracker
+from tracker_strategies.strategies.year import settle_year
 
 FloatArray = NDArray[np.float64]
 
@@ -105,6 +107,7 @@ def replay(
     cls, chosen = check_run(panel, strategy, params, cash)
     costs = costs or CostModel()
     p = SimpleNamespace(**{**default_params(cls), **chosen})
+    settle_year(p, lambda: panel.periods_per_year)
     tracker = cls.make_tracker(p, panel.symbols, costs, len(panel.targets))
     if tracker.fill is FillMode.CLOSE:
         check_close_fills(panel)
@@ -123,7 +126,7 @@ def replay(
         targets=panel.targets,
         symbols=panel.symbols,
         orders=order_table(log, panel.symbols),
-        periods_per_year=panel.periods_per_year,
+        periods_per_year=p.bars_per_year,
         seen=panel.target_seen,
         omega=tracker.goal.omega,
         kernels=kernels.in_use(),
@@ -140,6 +143,7 @@ def _general_path(panel: MarketPanel, tracker: Tracker, cash: float, log: list[F
     T = panel.n_bars
     value, turnover, cost = np.empty(T), np.zeros(T), np.zeros(T)
     weights, decisions = np.empty((T, panel.n_assets)), np.empty((T, panel.n_assets))
+    watch = EntryWatch(tracker.rebalancer)
     while clock.step():
         t, bar = clock.row, gate.read()
         if t and not at_close:
@@ -155,4 +159,6 @@ def _general_path(panel: MarketPanel, tracker: Tracker, cash: float, log: list[F
                 log.append(fills.columns())
         np.divide(held if bar.age is None else account.held(bar), worth, out=weights[t])  # a delisted name was settled just now
         decisions[t] = tracker.weights
-    return Path(value, weights, turnover, cost, decisions)
+        if watch.waits:
+            watch.close(account.sizes(), bar.close, worth, tracker.weights, filled=turnover[t] > 0.0, at_close=at_close)
+    return Path(value, weights, turnover, cost, decisions, watch.entry)

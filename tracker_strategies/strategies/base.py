@@ -21,12 +21,13 @@ from tracker_strategies.execution.listeners import hears_cash
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for, require_opens
-from tracker_strategies.strategies.goal import BARS_A_YEAR, Goal
+from tracker_strategies.strategies.goal import Goal
 from tracker_strategies.strategies.roles import find_assets, find_targets
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.universe import Universe
 from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs, with_few_names
+from tracker_strategies.strategies.year import settle_year, year_of_feed
 
 FloatArray = NDArray[np.float64]
 
@@ -46,8 +47,10 @@ class TrackerStrategy(bt.Strategy):
       - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
       - ``assets`` (None): names of the feeds to invest in; by default all that are no targets
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
-      - ``enhance`` (None): margin a year by which to beat the target, 0.15 for fifteen percent; one for all targets or one for
-        each. ``bars_a_year`` (252) says what a year is
+      - ``enhance`` (None): margin per year by which to beat the target, 0.15 for fifteen percent; one for all targets or one for
+        each
+      - ``bars_per_year`` (None): what a year is, for ``enhance`` and for annualised figures; by default told from the data's own
+        bars: 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
         "holdings": share counts, as in an index; then passive means that no order is sent. See
         :class:`~tracker_strategies.algorithms.Holdings`
@@ -70,7 +73,8 @@ class TrackerStrategy(bt.Strategy):
         ("assets", None),
         ("blend", None),
         ("enhance", None),
-        ("bars_a_year", BARS_A_YEAR),
+        ("bars_per_year", None),
+        ("bars_a_year", None),
         ("coordinates", "weights"),
         ("cost_aware", None),
         ("max_names", None),
@@ -102,6 +106,7 @@ class TrackerStrategy(bt.Strategy):
             name = self.targets[0]._name
             raise UniverseError(f"only the target {name!r} was added; add the assets to invest in as feeds of their own")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
+        settle_year(self.p, lambda: year_of_feed(self.targets[0]))
         self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
         self._choose_fill_mode()
         self._open_desk()
@@ -126,7 +131,7 @@ class TrackerStrategy(bt.Strategy):
             Schedule(p.rebalance),
             Rebalancer(costs, *(_number(p, name) for name in ("lot", "band", "max_turnover"))),
             FillMode.parse(p.fill),
-            Goal(n_targets, p.blend, p.enhance, p.bars_a_year, each=getattr(algorithm, "n_targets", 1) > 1),
+            Goal(n_targets, p.blend, p.enhance, p.bars_per_year, each=getattr(algorithm, "n_targets", 1) > 1),
             tuner=tuner,
             signal=_signal(p),
         )

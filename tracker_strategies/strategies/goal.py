@@ -11,14 +11,13 @@ from tracker_strategies.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
 
-#: Bars of a year, for margins a year on daily data.
-BARS_A_YEAR = 252.0
+_YEAR = "the number of bars in a year, positive: 252 for days, 52 for weeks, 12 for months"
 
 
 class Goal:
     r"""Turns levels of q targets into the return that the portfolio should have had.
 
-    With levels :math:`I_j` and margins :math:`m_j` a year the enhanced return of target j over k bars is geometric,
+    With levels :math:`I_j` and margins :math:`m_j` per year the enhanced return of target j over k bars is geometric,
 
     .. math:: y_j = \frac{I_{j,t}}{I_{j,t-k}} (1 + m_j)^{k/B} - 1,
 
@@ -31,19 +30,19 @@ class Goal:
     blend : sequence of q floats or str, optional
         Weights :math:`\omega`, >= 0, scaled to sum 1; equal by default. "0.7,0.3" is understood.
     enhance : float, sequence of q floats or str, optional
-        Margins m a year: 0.15 aims at 15 % more than the index. One for all targets, or one for each.
-    bars_a_year : float, default 252
-        B.
+        Margins m per year: 0.15 aims at 15 % more than the index. One for all targets, or one for each.
+    bars_per_year : float, optional
+        B, the data's own: 252 for days, 52 for weeks, 12 for months. Needed where there is a margin.
     each : bool, default False
         Whether the learner takes the targets one by one.
     """
 
     def __init__(
-        self, n_targets: int, blend: Any = None, enhance: Any = None, bars_a_year: Any = BARS_A_YEAR, *, each: bool = False
+        self, n_targets: int, blend: Any = None, enhance: Any = None, bars_per_year: Any = None, *, each: bool = False
     ) -> None:
         self.each = each
         self.omega = np.full(n_targets, 1.0 / n_targets) if blend is None else _blend(blend, n_targets)
-        self._growth = _growth(enhance, n_targets, bars_a_year)
+        self._growth = _growth(enhance, n_targets, bars_per_year)
         self._one = n_targets == 1 and not each
 
     def returns(self, before: FloatArray, now: FloatArray, bars: int = 1) -> Any:
@@ -92,18 +91,30 @@ def _blend(given: Any, n_targets: int) -> FloatArray:
     return np.asarray(omega / omega.sum())
 
 
-def _growth(given: Any, n_targets: int, bars_a_year: Any) -> FloatArray | None:
+def check_year(given: Any) -> float:
+    """A number of bars per year."""
+    bars = numbers("bars_per_year", given, _YEAR)
+    if len(bars) != 1 or not bars[0] > 0.0:
+        raise ParameterError(f"bars_per_year={given!r} must be {_YEAR}")
+    return bars[0]
+
+
+def _growth(given: Any, n_targets: int, bars_per_year: Any) -> FloatArray | None:
     """Factor by which each target is to be beaten on a bar; None when by none."""
-    (bars,) = numbers("bars_a_year", bars_a_year, "the number of bars in a year, 252 for daily ones")[:1]
-    if not bars > 0.0:
-        raise ParameterError(f"bars_a_year={bars_a_year!r} must be positive, 252 for daily bars")
+    bars = None if bars_per_year is None else check_year(bars_per_year)
     if given is None:
         return None
-    example = "a margin a year such as 0.15, or one per target such as 0.15,0.1"
+    example = "a margin per year such as 0.15, or one per target such as 0.15,0.1"
     margins = np.array(numbers("enhance", given, example))
     if not (margins > -1.0).all() or (margins > 10.0).any():
-        raise ParameterError(f"enhance={given!r} must be {example}; 0.15 is fifteen percent a year")
+        raise ParameterError(f"enhance={given!r} must be {example}; 0.15 is fifteen percent per year")
     if len(margins) not in (1, n_targets):
         raise ParameterError(f"enhance has {len(margins)} margins for {n_targets} targets; give one, or one per target")
-    growth = (1.0 + margins) ** (1.0 / bars)
-    return None if not margins.any() else np.asarray(np.broadcast_to(growth, n_targets))
+    if not margins.any():
+        return None
+    if bars is None:
+        raise ParameterError(
+            f"enhance={given!r} is a margin per year, and the feeds do not tell how many bars a year has; "
+            f"give bars_per_year, {_YEAR}"
+        )
+    return np.asarray(np.broadcast_to((1.0 + margins) ** (1.0 / bars), n_targets))

@@ -25,6 +25,9 @@ SETTING = ("data", "targets", "sha", "costs", "fill", "engine", "cash", "part")
 SEGMENT = ("seed", "fold", "start", "score_from")
 FIGURES = ("te_rms", "te_centred", "excess_log_return", "turnover", "cost_bps", "n_holdings")
 
+#: Why a candidate is not compared with others.
+LATE = "got to its target later than others and has fewer scored bars; compare it with an eval_from after its entry"
+
 
 @dataclass(eq=False)
 class Entry:
@@ -173,9 +176,15 @@ def load(folder: str | Path, objective: str | None = None) -> Results:
 def _setting(name: tuple[Any, ...], rows: pd.DataFrame, failed: pd.DataFrame, objective: Objective) -> Setting:
     # A candidate that went through several rungs counts with its longest run.
     rows = rows.sort_values("stop", ascending=False).drop_duplicates(["strategy", "params", *SEGMENT])
+    # One that got to its target later than others was scored on other bars: its path cannot be laid over theirs.
+    late = (rows["first_day"] > rows.groupby(list(SEGMENT))["first_day"].transform("min")) | (
+        rows["n_bars"] < rows.groupby([*SEGMENT, "stop"])["n_bars"].transform("max")
+    )
+    others, rows = rows[late], rows[~late]
     sizes = rows.groupby(list(SEGMENT), sort=True)["n_bars"].max()
     place = {segment: i for i, segment in enumerate(sizes.index)}
     entries, incomplete = [], 0
+    apart = dict.fromkeys(zip(others["strategy"], others["params"], strict=True))
     columns = {c: rows[c].tolist() for c in ("strategy", "params", "key", "n_bars", *SEGMENT, *FIGURES)}
     by: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for i, (strategy, params, *segment) in enumerate(zip(*(columns[c] for c in ("strategy", "params", *SEGMENT)), strict=True)):
@@ -183,7 +192,7 @@ def _setting(name: tuple[Any, ...], rows: pd.DataFrame, failed: pd.DataFrame, ob
     n_seeds = len({segment[0] for segment in place})
     for (strategy, params), own in sorted(by.items()):
         if len(own) < len(place):
-            incomplete += 1
+            incomplete += (strategy, params) not in apart
             continue
         at = [i for _, i in sorted(own)]
         n = np.array([columns["n_bars"][i] for i in at], dtype=np.float64)
@@ -200,7 +209,10 @@ def _setting(name: tuple[Any, ...], rows: pd.DataFrame, failed: pd.DataFrame, ob
         segments=tuple(place),
         sizes=tuple(int(k) for k in sizes),
         entries=entries,
-        failures=sorted({f"{s} {p}: {e}" for s, p, e in zip(same["strategy"], same["params"], same["error"], strict=True)}),
+        failures=sorted(
+            {f"{s} {p}: {e}" for s, p, e in zip(same["strategy"], same["params"], same["error"], strict=True)}
+            | {f"{s} {p}: {LATE}" for s, p in apart}
+        ),
         incomplete=incomplete,
         objective=objective,
         days=(str(rows["first_day"].min()), str(rows["last_day"].max())),

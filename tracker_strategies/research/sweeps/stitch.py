@@ -78,6 +78,7 @@ def stitch(records: Sequence[RunRecord], panel: MarketPanel, costs: CostModel, c
         turnover=turnover,
         cost=cost,
         orders=records[0].orders.iloc[:0],
-        periods_per_year=panel.periods_per_year,
+        entry=records[0].entry,
+        periods_per_year=records[0].periods_per_year,
         **about,
     )

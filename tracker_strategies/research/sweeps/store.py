@@ -21,7 +21,7 @@ from typing import IO, Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracker_strategies.analysis.metrics import METRIC_KEYS
+from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS
 from tracker_strategies.errors import OutputError
 
 try:
@@ -51,8 +51,8 @@ _TEXTS = (
 )
 SCHEMA = pa.schema(
     [(name, pa.string()) for name in _TEXTS]
-    + [(name, pa.int64()) for name in (*_INTEGERS, "n_bars")]
-    + [(name, pa.float64()) for name in ("cash", *(k for k in METRIC_KEYS if k != "n_bars"), "seconds", "finished")]
+    + [(name, pa.int64()) for name in (*_INTEGERS, *COUNTS)]
+    + [(name, pa.float64()) for name in ("cash", *(k for k in METRIC_KEYS if k not in COUNTS), "seconds", "finished")]
     + [("active", _PATH), ("excess", _PATH)]
 )
 #: Columns that differ from run to run of the same cell.
@@ -172,7 +172,7 @@ class Store:
             with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
                 waiting: list[pa.Table] = []
                 for part in parts:
-                    waiting.append(pq.read_table(part))
+                    waiting.append(_in_schema(pq.read_table(part), SCHEMA.names))
                     if sum(map(len, waiting)) >= ROWS_PER_GROUP:
                         writer.write_table(pa.concat_tables(waiting).combine_chunks())
                         waiting = []
@@ -266,11 +266,20 @@ def read_batches(folder: str | Path, columns: Sequence[str]) -> Iterator[pa.Reco
             seen.add(path)
             try:
                 with pq.ParquetFile(path) as file:
-                    yield from file.iter_batches(batch_size=ROWS_PER_GROUP, columns=list(columns))
+                    for batch in file.iter_batches(batch_size=ROWS_PER_GROUP, columns=list(columns)):
+                        yield _in_schema(batch, columns)
             except FileNotFoundError:
                 continue
             except (OSError, pa.ArrowInvalid) as problem:
                 raise OutputError(f"{path} cannot be read ({problem}); move it away, its cells will be run again") from None
+
+
+def _in_schema(rows: Any, columns: Sequence[str]) -> Any:
+    """The columns of a table or batch; those that an older version of the package did not write are empty."""
+    missing = [name for name in columns if name not in rows.schema.names]
+    for name in missing:
+        rows = rows.append_column(SCHEMA.field(name), pa.nulls(rows.num_rows, SCHEMA.field(name).type))
+    return rows.select(list(columns)) if missing else rows
 
 
 def read_rows(folder: str | Path, columns: Sequence[str] = PLAIN) -> pa.Table:

@@ -36,7 +36,7 @@ from tracker_strategies.research.sweeps.stitch import stitch
 from tracker_strategies.research.sweeps.store import place, write_text
 from tracker_strategies.research.sweeps.tune import Tuned
 from tracker_strategies.research.sweeps.values import in_words, setting_words
-from tracker_strategies.research.sweeps.worker import drop_panels, keep_panels, one_thread, run_record
+from tracker_strategies.research.sweeps.worker import drop_panels, keep_panels, one_thread, window_record
 
 
 def out_of_sample(tuned: Tuned, candidates: Sequence[Candidate], name: str) -> RunRecord:
@@ -45,7 +45,10 @@ def out_of_sample(tuned: Tuned, candidates: Sequence[Candidate], name: str) -> R
     keep_panels(shipped)
     try:
         with one_thread():
-            records = [run_record(cell) for cell in tuned.cells(candidates)]
+            # One account goes from fold to fold: only the first has to get to its target from cash.
+            records = [
+                window_record(cell).from_row(cell.window.score_from - cell.window.start - 1) for cell in tuned.cells(candidates)
+            ]
     finally:
         drop_panels(shipped)
     chosen = [{"fold": c.fold, "strategy": own.strategy, **own.params} for c, own in zip(tuned.choices, candidates, strict=True)]

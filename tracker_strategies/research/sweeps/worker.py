@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from datafeeds import MarketPanel
+from tracker_strategies.analysis.figures import why_unscored
 from tracker_strategies.analysis.metrics import METRIC_KEYS
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
@@ -87,6 +88,8 @@ def evaluate(cell: Cell, code: str) -> Row:
     try:
         record = run_record(cell)
         r, y = record.scored()
+        if not len(r):
+            raise DataError(f"no bar is scored, {why_unscored(record)}")
         row |= record.metrics() | {"status": "ok", "error": ""}
         row |= {"active": (r - y).astype(np.float32), "excess": (np.log1p(r) - np.log1p(y)).astype(np.float32)}
         row |= {"first_day": str(record.dates[1])[:10], "last_day": str(record.dates[-1])[:10]}
@@ -105,11 +108,16 @@ def failed(row: Row, problem: BaseException) -> Row:
 
 def run_record(cell: Cell) -> RunRecord:
     """Run a cell in this process; the scored part of its record."""
+    record = window_record(cell)
+    late = cell.window.score_from - cell.window.start
+    return record.since(str(record.dates[late]) if late > 0 else None)
+
+
+def window_record(cell: Cell) -> RunRecord:
+    """Run a cell in this process; its record with all bars of the window."""
     run = replay if cell.engine == "replay" else backtest
     panel = _window(cell.data, cell.window.start, cell.window.stop)
-    record = run(panel, cell.strategy, {**cell.params, "fill": cell.fill}, costs=cell.costs, cash=cell.cash, orders=False)
-    late = cell.window.score_from - cell.window.start
-    return record.since(str(record.dates[late])) if late > 0 else record
+    return run(panel, cell.strategy, {**cell.params, "fill": cell.fill}, costs=cell.costs, cash=cell.cash, orders=False)
 
 
 def describe(cell: Cell, code: str) -> Row:
