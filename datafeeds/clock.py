@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import backtrader as bt
 import numpy as np
 from backtrader.linebuffer import LineBuffer
+from backtrader.utils.dateintern import num2date, time2num
 from numpy.typing import NDArray
 
+from datafeeds.errors import DataError
 from datafeeds.panel import MarketPanel
 
 if TYPE_CHECKING:
@@ -24,32 +27,35 @@ _EPOCH = 719163
 class PanelClock:
     """The row at which all feeds of one panel stand. One per cerebro: feeds that share a clock move together.
 
+    That holds while bars run. Before, when backtrader works out indicators in advance (``runonce``) or copies a feed, it moves
+    each feed, and each of its lines, on its own: then every line has a position of its own, as in any other feed.
+
     Attributes
     ----------
     row : int
         Current row; -1 before the first bar.
+    live : bool
+        Whether bars run: the lines stand where the clock does.
+    moved : bool
+        Whether the last step reached a new row.
     leader : PanelFeed or None
         The feed that moves the clock in this run: the first one started.
     """
 
     def __init__(self, panel: MarketPanel) -> None:
         self.panel = panel
-        self.when = backtrader_dates(panel.dates).data
+        self.when = backtrader_dates(panel.dates).tolist()
         self.columns = PanelColumns(panel, self.when)
         self.row = -1
+        self.live = False
         self.moved = False
         self.leader: PanelFeed | None = None
         #: The assets, when only the targets were added to the cerebro.
         self.assets: PanelAssets | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Views cannot be pickled; they are made again."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("when", "columns")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.when = backtrader_dates(self.panel.dates).data
-        self.columns = PanelColumns(self.panel, self.when)
+    def rest(self) -> None:
+        """Before the first bar: lines move on their own."""
+        self.row, self.live, self.moved = -1, False, False
 
     def peek(self) -> float:
         """Date number of the next row; infinity after the last."""
@@ -58,85 +64,159 @@ class PanelClock:
 
     def step(self) -> bool:
         """Move one row ahead; False, and no move, at the end."""
+        self.live = True
         self.moved = self.row + 1 < len(self.when)
         self.row += self.moved
         return self.moved
 
+    def step_back(self) -> None:
+        """Undo the last step, if it has not been undone: a feed from elsewhere has an earlier bar to deliver first."""
+        self.row -= self.moved
+        self.moved = False
+
 
 class PanelColumns:
-    """The seven backtrader lines of each column of a panel, as views."""
+    """The bars of each column of a panel, as the seven lines of a backtrader feed. A date without a bar is not among them."""
 
-    def __init__(self, panel: MarketPanel, when: memoryview) -> None:
+    def __init__(self, panel: MarketPanel, when: list[float]) -> None:
         self.panel = panel
         self.when = when
-        self.zeros = np.zeros(panel.n_bars).data
         self.place = {name: i for i, name in enumerate(panel.symbols)}
+        self._places: dict[str, list[int] | None] = {}
 
-    def view(self, symbol: str, line: str) -> memoryview:
-        """One line. Without gaps nothing is copied; a column with gaps is carried forward into one of its own."""
+    def places(self, symbol: str) -> list[int] | None:
+        """For each row of the panel the number of the column's latest bar, -1 before its first; None when every row has one.
+
+        One more entry at the end, -1, stands for the time before the first row.
+        """
+        if symbol not in self._places:
+            has = self._has_bar(symbol)
+            self._places[symbol] = None if has is None else [*(np.cumsum(has) - 1).tolist(), -1]
+        return self._places[symbol]
+
+    def values(self, symbol: str, line: str) -> array[float]:
+        """One line of a column, in an array of its own."""
         panel, i = self.panel, self.place.get(symbol)
-        if line == "openinterest":
-            return self.zeros
-        if i is None or panel.complete or panel.has_bar[:, i].all():
-            if line == "datetime":
-                return self.when
-            if i is None:
-                return self.zeros if line == "volume" else panel.column(symbol).data
-            values = getattr(panel, line)
-            if values is None:
-                return self.zeros if line == "volume" else panel.close[:, i].data
-            return values[:, i].data  # type: ignore[no-any-return]
-        return self._carried(i, line).data
-
-    def _carried(self, i: int, line: str) -> FloatArray:
-        panel = self.panel
-        last, has = panel.last_bar[:, i], panel.has_bar[:, i]
+        table = None if i is None else getattr(panel, line, None)
         if line == "datetime":
-            return np.where(last >= 0, np.asarray(self.when)[last], self.when[0])
-        values = getattr(panel, line)
-        if line == "volume":
-            return np.zeros(panel.n_bars) if values is None else np.where(has, values[:, i], 0.0)
-        close = np.where(last >= 0, panel.close[last, i], np.nan)
-        return close if values is None else np.where(has, values[:, i], close)
+            column = np.asarray(self.when)
+        elif table is not None:
+            column = table[:, i]
+        elif line in ("volume", "openinterest"):
+            column = np.zeros(panel.n_bars)
+        else:
+            column = panel.column(symbol)
+        has = self._has_bar(symbol)
+        return array("d", (column if has is None else column[has]).tobytes())
+
+    def _has_bar(self, symbol: str) -> NDArray[np.bool_] | None:
+        """Rows on which the column has a bar; None when it has on all."""
+        i = self.place.get(symbol)
+        if i is None or self.panel.complete:
+            return None
+        has: NDArray[np.bool_] = self.panel.has_bar[:, i]
+        return None if has.all() else has
 
 
 class ClockedLine(LineBuffer):
-    """A line whose position is the panel's clock and whose values are a column of the panel. It is read-only.
+    """A line whose values are a column of the panel, and whose position is the panel's clock while bars run.
 
     Made without ``__init__`` (see :func:`clocked_lines`), because a panel of thousands of assets has tens of thousands of lines
-    and few of them are ever looked at.
+    and few of them are ever looked at. The values are copied when first asked for.
     """
 
     clock: PanelClock
     symbol: str
     alias: str
-    _view: memoryview | None = None
-    mode, extension, useislice, _tz = LineBuffer.UnBounded, 0, False, None
+    mode, useislice, _tz = LineBuffer.UnBounded, False, None
+    extension, _idx, _count = 0, -1, 0
+    _array: array[float] | None = None
+    _places: list[int] | None = None
 
-    idx = property(lambda self: self.clock.row, lambda self, value: None)
-    lencount = property(lambda self: self.clock.row + 1, lambda self, value: None)
     lines = property(lambda self: [self])
     bindings = property(lambda self: self.__dict__.setdefault("_bindings", []))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_view"}
+    def _stand(self) -> int:
+        """Number of the bar at which the line stands."""
+        clock = self.clock
+        if not clock.live:
+            return self._idx
+        return clock.row if self._places is None else self._places[clock.row]
+
+    def _place(self, value: int) -> None:
+        """Only a line on its own is moved; while bars run, the clock moves all."""
+        if not self.clock.live:
+            self._idx = value
+
+    def _set_count(self, value: int) -> None:
+        self._count = value
+
+    idx = property(_stand, _place)
+    lencount = property(lambda self: self._stand() + 1 if self.clock.live else self._count, _set_count)
 
     @property
-    def array(self) -> memoryview:
-        """The whole column."""
-        if self._view is None:
-            self._view = self.clock.columns.view(self.symbol, self.alias)
-        return self._view
+    def array(self) -> array[float]:
+        """All values."""
+        if self._array is None:
+            self._array = self.clock.columns.values(self.symbol, self.alias)
+        return self._array
+
+    def buflen(self) -> int:
+        """Number of bars."""
+        return self.clock.panel.n_bars if self._places is None else self._places[-2] + 1
 
     def __getitem__(self, ago: int) -> float:
         """Value *ago* bars from now. A bar before the first one is NaN; backtrader would hand out the end of the file."""
-        row = self.clock.row + ago
-        return self.array[row] if row >= 0 else math.nan
+        place = self._stand() + ago
+        if place >= 0:
+            return self.array[place]
+        return self.clock.when[0] if self.alias == "datetime" else math.nan
 
-    def _stay(self, *args: Any, **kwargs: Any) -> None:
-        """Buffer movements do nothing: the clock moves all lines at once, and there is nothing to allocate."""
+    def __setitem__(self, ago: int, value: float) -> None:
+        """Refuse: trackers and fast brokers read the panel, and would not see the change."""
+        raise DataError(
+            f"{self.symbol}.{self.alias}[{ago}] = {value!r}: lines of a panel feed cannot be written to; change the prices "
+            "before the panel is made, or use an ordinary feed such as bt.feeds.PandasData"
+        )
 
-    home = forward = backwards = rewind = advance = extend = reset = qbuffer = minbuffer = set_idx = _stay
+    def set(self, value: float, ago: int = 0) -> None:
+        """Refuse, as writing to an item."""
+        self[ago] = value
+
+    def reset(self) -> None:
+        """Before the first bar, without room for bars to come."""
+        self._array, self.extension, self._idx, self._count = None, 0, -1, 0
+
+    def qbuffer(self, savemem: int = 0, extrasize: int = 0) -> None:
+        """There is no memory to be saved: the panel is kept. Slices are lists then, as with backtrader's short buffers."""
+        self.useislice = True
+
+    def minbuffer(self, size: int) -> None:
+        """All bars are there."""
+
+    def datetime(self, ago: int = 0, tz: Any = None, naive: bool = True) -> Any:
+        """Date and time of a bar."""
+        return num2date(self[ago], tz=tz or self._tz, naive=naive)
+
+    def date(self, ago: int = 0, tz: Any = None, naive: bool = True) -> Any:
+        """Date of a bar."""
+        return self.datetime(ago, tz, naive).date()
+
+    def time(self, ago: int = 0, tz: Any = None, naive: bool = True) -> Any:
+        """Time of a bar."""
+        return self.datetime(ago, tz, naive).time()
+
+    def dt(self, ago: int = 0) -> int:
+        """Day number of a bar."""
+        return math.trunc(self[ago])
+
+    def tm_raw(self, ago: int = 0) -> float:
+        """Time of a bar as a fraction of the day."""
+        return math.modf(self[ago])[0]
+
+    def tm(self, ago: int = 0) -> float:
+        """The same, by way of the time of day, so that it compares equal to one."""
+        return float(time2num(num2date(self[ago]).time()))
 
 
 def backtrader_dates(dates: NDArray[np.datetime64]) -> FloatArray:

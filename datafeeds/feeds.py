@@ -1,17 +1,19 @@
 """backtrader feeds over one shared panel: all of them move by one clock, none copies a price.
 
 An ordinary feed fills its seven lines cell by cell and is advanced line by line; with 500 feeds that is nearly all a backtest
-does. Here the lines of every feed are views of the panel's columns, looked up when first used, and their position is one integer,
-the row of the :class:`PanelClock`; the first feed of a run moves it, the others look at it. To backtrader they are feeds like any
-other: they can be indicators' input, traded, resampled, plotted, and run in every mode (``runonce``, ``preload``, ``exactbars``).
+does. Here the lines of every feed are the panel's columns, looked up when first used, and their position is one integer, the row
+of the :class:`PanelClock`; the first feed of a run moves it, the others look at it. To backtrader they are feeds like any other:
+they can be indicators' input, traded, resampled, plotted, and run in every mode (``runonce``, ``preload``, ``exactbars``).
 
-On a date without a bar the feed shows its last close as a flat bar with the *old* date, as an idle backtrader feed does, so that
-no order fills on it. Before the first bar it shows NaN, never the last price of the file.
+Each feed has the calendar of its own column, as a ``PandasData`` of that column would. On a date without a bar it does not move:
+it shows its last bar with the *old* date. Before the first bar its length is 0 and it shows NaN; backtrader's own feeds show the
+last price of the file there.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, overload
@@ -22,6 +24,10 @@ from backtrader.linebuffer import LineBuffer
 
 from datafeeds.clock import ClockedLine, PanelClock
 from datafeeds.panel import MarketPanel
+
+#: What the start of a feed works out, and the params it works from: alike for all feeds of a panel, as a rule.
+_STARTED = ("_tz", "_tzinput", "fromdate", "todate", "sessionstart", "sessionend", "_calendar", "_laststatus", "_started")
+_STARTED_BY = ("tz", "sessionstart", "sessionend", "calendar")
 
 
 class PanelFeed(bt.feed.DataBase):
@@ -66,7 +72,7 @@ class PanelFeed(bt.feed.DataBase):
         self.is_target: bool = symbol in self.panel.targets
         self.clocked = True
         self._row = -1
-        self._has_bar = None if self.is_target or self.panel.complete else self.panel.has_bar[:, self.clock.columns.place[symbol]]
+        self._places = self.clock.columns.places(symbol)
         self._hold(clocked_lines(self, symbol))
 
     def _hold(self, lines: list[LineBuffer]) -> None:
@@ -81,115 +87,125 @@ class PanelFeed(bt.feed.DataBase):
     def reset(self) -> None:
         """Before the first bar, at the start of a run."""
         self._row = -1
-        if (
-            self.clock.leader is self
-        ):  # the feeds of a run are reset and started one after the other: only the leader clears the clock
-            self.clock.row, self.clock.leader = -1, None
-        if not self.clocked:
-            super().reset()
+        super().reset()
+        if self.clock.leader is self:  # the feeds are reset and started one after the other: only the leader clears the clock
+            self.clock.leader = None
+            self.clock.rest()
+            if self.clock.assets is not None:
+                self.clock.assets.reset()
 
     def _start(self) -> None:
-        """Join the clock, unless a filter (resampling, replay) or a date limit needs bars one by one."""
-        plain = self._filters or self.p.fromdate is not None or self.p.todate is not None
-        if plain and self.clocked:
+        """Join the clock, unless something needs bars one by one: a filter (resampling, replay), a limit of dates, times of
+        another zone, backtrader's old way to synchronise, or a feed that takes its bars from this one (a roll-over).
+        """
+        p, env = self.p, self._env
+        limits = p.fromdate is not None or p.todate is not None or p.tzinput is not None
+        if self.clocked and (self._filters or limits or env.p.oldsync or not self._is_added()):
             self.clocked = False
             self._hold([_plain_line(self) for _ in self.lines])
-        leader = self.clock.leader
-        if self.clocked and leader is None:
-            self.clock.leader = self
-        if self.clocked and leader is not None and leader._started:
-            for name in (
-                "_tz",
-                "_tzinput",
-                "fromdate",
-                "todate",
-                "sessionstart",
-                "sessionend",
-                "_calendar",
-                "_laststatus",
-                "_started",
-            ):
-                self.__dict__[name] = leader.__dict__[name]
+        if not self.clocked:
+            self._row = -1
+            super()._start()
             return
-        super()._start()
+        leader = self.clock.leader
+        if leader is None or leader._env is not env:  # feeds may have been through another cerebro before
+            self.clock.leader = self
+            self.clock.rest()
+            super()._start()
+            return
+        if not leader._started or any(getattr(p, k) != getattr(leader.p, k) for k in _STARTED_BY):
+            super()._start()
+            return
+        self.__dict__.update((name, leader.__dict__[name]) for name in _STARTED)
+        if self._tz is not None:
+            self.lines.datetime._settz(self._tz)
 
-    def clone(self, **kwargs: Any) -> PanelFeed:
-        """A feed of its own over the same column; resampling a feed that is already in the cerebro starts from here."""
-        return PanelFeed(clock=PanelClock(self.panel), symbol=self.p.symbol, **kwargs)
+    def _is_added(self) -> bool:
+        """Whether cerebro itself moves this feed."""
+        datas, place = self._env.datas, getattr(self, "_id", 0) - 1
+        return (0 <= place < len(datas) and datas[place] is self) or any(d is self for d in datas)
 
     # -- movement ----------
 
     def __len__(self) -> int:
-        return self.clock.row + 1 if self.clocked else super().__len__()
+        return len(self.lines[0])
+
+    def __getattr__(self, name: str) -> Any:
+        """``tick_close`` and the like: bars have no ticks, so that the latest tick is the bar."""
+        if name.startswith("tick_") and self.__dict__.get("clocked"):
+            line = getattr(self.lines, name.removeprefix("tick_").replace("last", "close"))
+            return line[0] if len(line) else None
+        return super().__getattr__(name)
 
     def preload(self) -> None:
         """Nothing to load when clocked."""
         if not self.clocked:
             super().preload()
 
-    def extend(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing to allocate when clocked."""
-        if not self.clocked:
-            super().extend(*args, **kwargs)
+    def extend(self, value: float = math.nan, size: int = 0) -> None:
+        """Room for bars to come (``lookahead`` of cerebro)."""
+        if size:
+            super().extend(value, size)
 
     def qbuffer(self, savemem: int = 0, replaying: bool = False) -> None:
         """Nothing to save when clocked. A resampled feed goes back by a bar at times, which backtrader's short buffers forget."""
-
-    def home(self) -> None:
-        """Before the first bar."""
-        if not self.clocked:
-            super().home()
-        elif self.clock.leader is self:
-            self.clock.row = -1
+        if self.clocked:
+            super().qbuffer(savemem, replaying)
 
     def advance_peek(self) -> float:
-        """Date number of the next row of the panel."""
-        return self.clock.peek() if self.clocked else super().advance_peek()
+        """Date number of the next row of the panel. Only the loop over the bars asks for it."""
+        if not self.clocked:
+            return float(super().advance_peek())
+        self.clock.live = True
+        return self.clock.peek()
 
     def advance(self, size: int = 1, datamaster: Any = None, ticks: bool = True) -> None:
-        """Move the clock when leading; otherwise it has moved already."""
+        """While bars run, move the clock when leading; otherwise it has moved already. Before, move on its own."""
         if not self.clocked:
             super().advance(size, datamaster, ticks)
+        elif not self.clock.live:
+            self.lines.advance(size)
         elif self.clock.leader is self:
             self.clock.step()
 
     def rewind(self, size: int = 1) -> None:
         """Take the last step back: a feed from elsewhere has an earlier bar to deliver first."""
-        if not self.clocked:
+        if self.clocked and self.clock.live:
+            self.clock.step_back()
+        else:
             super().rewind(size)
-        elif self.clock.leader is self:
-            self.clock.row -= size
-            self.clock.moved = False
 
     def next(self, datamaster: Any = None, ticks: bool = True) -> bool:
         """Step-by-step modes: whether this feed has a bar of its own on the row the clock has reached."""
         if not self.clocked:
             return bool(super().next(datamaster, ticks))
-        if self.clock.leader is self and not (self.clock.step() and self._in_time(datamaster)):
+        clock = self.clock
+        if clock.leader is self and not (clock.step() and self._in_time(datamaster)):
             return False
-        return self.clock.moved and (self._has_bar is None or bool(self._has_bar[self.clock.row]))
+        places, row = self._places, clock.row
+        return clock.moved and (places is None or places[row] > places[row - 1])
 
     def _in_time(self, datamaster: Any) -> bool:
         if datamaster is not None and self.clock.when[self.clock.row] > datamaster.datetime[0]:
-            self.rewind()
+            self.clock.step_back()
             return False
         return True
 
     def _tick_fill(self, force: bool = False) -> None:
-        """Daily bars have no ticks: the broker reads the lines themselves when the tick attributes are absent."""
+        """Bars have no ticks: see ``__getattr__``."""
         if not self.clocked:
             super()._tick_fill(force)
 
     def _load(self) -> bool:
-        """The next bar of this column alone, for filters."""
-        rows = self.panel.n_bars
+        """The next bar of this column alone, for what needs bars one by one."""
+        columns, symbol = self.clock.columns, self.p.symbol
+        if self._row < 0:
+            self._bars = [columns.values(symbol, alias) for alias in self.getlinealiases()]
         self._row += 1
-        while self._row < rows and self._has_bar is not None and not self._has_bar[self._row]:
-            self._row += 1
-        if self._row >= rows:
+        if self._row >= len(self._bars[0]):
             return False
-        for alias, line in zip(self.getlinealiases(), self.lines, strict=False):
-            line[0] = self.clock.columns.view(self.p.symbol, alias)[self._row]
+        for line, values in zip(self.lines, self._bars, strict=False):
+            line[0] = values[self._row]
         return True
 
 
@@ -220,6 +236,11 @@ class PanelAssets(Sequence[PanelFeed]):
             feed._name = symbol
         return self._made[symbol]
 
+    def reset(self) -> None:
+        """Before the first bar, at the start of a run."""
+        for feed in self._made.values():
+            feed.reset()
+
     def place(self, data: Any) -> int | None:
         """Position of a feed among the assets, if it is one of them."""
         symbol = str(getattr(data, "_name", ""))
@@ -239,7 +260,7 @@ def clocked_lines(feed: PanelFeed, symbol: str) -> list[LineBuffer]:
     lines = []
     for alias in feed.getlinealiases():
         line = object.__new__(ClockedLine)
-        line.__dict__.update(clock=feed.clock, symbol=symbol, alias=alias, _owner=feed)
+        line.__dict__.update(clock=feed.clock, symbol=symbol, alias=alias, _owner=feed, _places=feed._places)
         lines.append(line)
     return lines
 

@@ -49,7 +49,7 @@ def ordinary_feeds(panel: MarketPanel) -> list[bt.feeds.PandasData]:
     feeds = []
     for name in (*panel.targets, *panel.symbols):
         close = pd.Series(panel.column(name), index=pd.DatetimeIndex(panel.dates))
-        frame = pd.DataFrame({"open": close, "high": close, "low": close, "close": close, "volume": 0.0})
+        frame = pd.DataFrame({"open": close, "high": close, "low": close, "close": close, "volume": 0.0, "openinterest": 0.0})
         if name in panel.symbols:
             for line in ("open", "high", "low", "volume"):
                 if getattr(panel, line) is not None:

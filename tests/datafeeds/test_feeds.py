@@ -57,7 +57,7 @@ def test_a_strategy_sees_what_ordinary_feeds_show(mode, ohlc):
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_names_that_pause_list_late_or_leave(mode):
-    """Every bar reaches the strategy; an absent name shows its last close under its old date, or NaN before its listing."""
+    """An absent name shows its last bar under its old date. Before its listing it has no bars and shows NaN, not the future."""
     panel = random_panel(n_bars=24, n_assets=4, seed=9, ohlc=True, gaps=True)
 
     class Look(bt.Strategy):
@@ -65,7 +65,9 @@ def test_names_that_pause_list_late_or_leave(mode):
             self.seen = []
 
         def next(self):
-            self.seen.append([(d.close[0], d.datetime[0]) for d in self.datas[1:]])
+            self.seen.append([(d.open[0], d.close[0], d.datetime[0], len(d)) for d in self.datas[1:]])
+
+        prenext = next
 
     cerebro = bt.Cerebro(stdstats=False, **mode)
     IndexData(panel).add_to(cerebro)
@@ -73,10 +75,12 @@ def test_names_that_pause_list_late_or_leave(mode):
     seen = np.array(cerebro.run()[0].seen)
     when = backtrader_dates(panel.dates)
     last = panel.last_bar
-    assert seen.shape == (24, 4, 2)
-    expected = np.where(last >= 0, np.take_along_axis(panel.close, np.maximum(last, 0), axis=0), np.nan)
-    np.testing.assert_array_equal(seen[:, :, 0], expected)
-    np.testing.assert_array_equal(seen[:, :, 1], np.where(last >= 0, when[np.maximum(last, 0)], when[0]))
+    assert seen.shape == (24, 4, 4)
+    for k, table in enumerate((panel.open, panel.close)):
+        expected = np.where(last >= 0, np.take_along_axis(table, np.maximum(last, 0), axis=0), np.nan)
+        np.testing.assert_array_equal(seen[:, :, k], expected)
+    np.testing.assert_array_equal(seen[:, :, 2], np.where(last >= 0, when[np.maximum(last, 0)], when[0]))
+    np.testing.assert_array_equal(seen[:, :, 3], panel.has_bar.cumsum(axis=0))
 
 
 def test_an_order_on_a_paused_name_waits_for_its_next_bar():

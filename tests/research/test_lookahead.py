@@ -88,6 +88,8 @@ def test_our_feeds_have_nothing_to_leak():
         def next(self):
             seen.append(self.getdatabyname("S1").close[0])
 
+        prenext = next
+
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(PANELS["living"]).add_to(cerebro)
     cerebro.addstrategy(Peek)

@@ -9,7 +9,7 @@ import pytest
 
 from datafeeds import IndexData, MarketPanel
 from tests.markets import ordinary_feeds, random_panel
-from tracker_strategies import BuyAndHold, EqualWeight, HoldingsAnalyzer, PATracker, TrackingAnalyzer, backtest, record_of
+from tracker_strategies import BuyAndHold, HoldingsAnalyzer, PATracker, TrackingAnalyzer, backtest, record_of
 from tracker_strategies.errors import DataError, UniverseError
 from tracker_strategies.execution.rebalancer import CostModel, Rebalancer
 
@@ -136,23 +136,6 @@ def test_a_feed_without_opens_is_refused_where_orders_fill_at_them():
     assert strategy.analyzers.holdings.weights[-1].sum() == pytest.approx(1.0, abs=1e-6)
 
 
-def test_two_trackers_share_an_account_without_a_refusal():
-    class Listening(PATracker):
-        statuses: list[int] = []
-
-        def notify_order(self, order):
-            self.statuses.append(order.status)
-
-    class ListeningToo(EqualWeight):
-        def notify_order(self, order):
-            Listening.statuses.append(order.status)
-
-    cerebro = bt.Cerebro(stdstats=False)
-    IndexData(random_panel(n_bars=40, n_assets=4)).add_to(cerebro)
-    run(cerebro, Listening, ListeningToo)
-    assert bt.Order.Margin not in Listening.statuses
-
-
 def test_feeds_that_begin_at_different_times():
     df = frame()
     late_index, late_assets = df.copy(), df.copy()
@@ -222,7 +205,7 @@ def test_orders_of_others_do_not_fill_on_a_halted_feed():
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(panel).add_to(cerebro)
     cerebro.broker.setcash(1e6)
-    cerebro.addstrategy(PATracker, max_turnover=0.5)
+    cerebro.addstrategy(PATracker, capital=0.5)
     cerebro.addstrategy(Other)
     cerebro.run()
     assert np.datetime64(Other.filled.replace(tzinfo=None), "D") == panel.dates[pause + 3].astype("datetime64[D]")

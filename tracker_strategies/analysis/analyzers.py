@@ -16,8 +16,10 @@ from tracker_strategies.analysis.entry import Entry, EntryWatch
 from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.account_watch import AccountWatch
-from tracker_strategies.execution.desk import Desk, FillColumns, Fills, OrderDesk
+from tracker_strategies.execution.desk import FillColumns, Fills
 from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.execution.order_reader import OrderReader
+from tracker_strategies.execution.tracker_desk import TrackerDesk
 from tracker_strategies.strategies.roles import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -82,7 +84,7 @@ class AccountRows:
 
     def __init__(self, strategy: Any, assets: Sequence[Any], *, trades: bool) -> None:
         self.strategy, self.assets, self._trades = strategy, assets, trades
-        self.desk: Desk = getattr(strategy, "desk", None) or OrderDesk(strategy, assets)
+        self.desk: TrackerDesk | OrderReader = getattr(strategy, "desk", None) or OrderReader(strategy, assets)
         self.tracker: Tracker | None = getattr(strategy, "tracker", None)
         self._watch = AccountWatch(strategy)
         self._entry = EntryWatch(None if self.tracker is None else self.tracker.rebalancer)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracker_strategies.execution.tracker_desk import TrackerDesk
+
 
 class AccountWatch:
     """Reads the account of one strategy. Call :meth:`flow` once per bar, at its close.
@@ -11,20 +13,27 @@ class AccountWatch:
     ``broker.add_cash`` books money after the fills of the next bar. It is no return: with the value V_t at the close and the cash
     F_t booked on bar t the account returned (V_t - F_t) / V_{t-1} - 1.
 
+    A tracker that owns a part of the account (``capital``) is measured by its part. Otherwise it is the whole account:
     backtrader's broker issues shares of a fund for new money at the last fund value, which is how the amount is known for every
     broker of that family, whoever called ``add_cash``.
     """
 
     def __init__(self, strategy: Any) -> None:
         self._broker = strategy.broker
+        desk = getattr(strategy, "desk", None)
+        self._desk = desk if isinstance(desk, TrackerDesk) and desk.part.cash is not None else None
+        self._seen = 0.0
         self._shares, self._price = self._fund()
 
     def value(self) -> float:
         """Value at the current closes."""
-        return float(self._broker.getvalue())
+        return float(self._broker.getvalue()) if self._desk is None else self._desk.value()
 
     def flow(self) -> float:
         """Cash booked since the last call, or since the watch began: + deposits, - withdrawals."""
+        if self._desk is not None:
+            seen, self._seen = self._seen, self._desk.part.flow
+            return self._seen - seen
         before, price = self._shares, self._price
         self._shares, self._price = self._fund()
         return 0.0 if self._shares == before else (self._shares - before) * price

@@ -8,6 +8,7 @@ objects are windows on the basket's arrays and compute what they are asked for, 
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,12 @@ from typing import Any
 import backtrader as bt
 import numpy as np
 from backtrader.order import OrderData, OrderExecutionBit
+from backtrader.utils import AutoOrderedDict
 from numpy.typing import NDArray
+
+from tracker_strategies.errors import AccountError
+from tracker_strategies.execution.basket import Basket, created_at, session_end
+from tracker_strategies.execution.desk import FillColumns
 
 FloatArray = NDArray[np.float64]
 
@@ -27,15 +33,17 @@ class FilledBasket:
 
     Attributes
     ----------
-    owner, broker, comminfo
+    owner, comminfo
         As for any order.
     datas : list of k feeds
     size, price, fee : lists of k floats
         Shares (negative for sells), fill price, commission.
     psize, pprice, before : lists of k floats
         Position and its average price after the fill, and that price before it.
-    created : float, list of k floats
-        When the basket was submitted, and the prices it was submitted at.
+    created, closes : lists of k floats
+        Dates and closes of the bars at which the orders were submitted.
+    lengths : list of k pairs
+        Lengths of the feeds at submission, and at the fill.
     when : float
         Date number of the fill.
     refs : range
@@ -43,7 +51,6 @@ class FilledBasket:
     """
 
     owner: Any
-    broker: Any
     comminfo: Any
     datas: list[Any]
     size: list[float]
@@ -52,8 +59,9 @@ class FilledBasket:
     psize: list[float]
     pprice: list[float]
     before: list[float]
-    created: float
-    quoted: list[float]
+    created: list[float]
+    closes: list[float]
+    lengths: list[tuple[int, int]]
     when: float
     refs: list[int]
 
@@ -63,50 +71,85 @@ class FilledBasket:
         for status in statuses:
             for i in range(len(self.size)):
                 order = make(BasketOrder)
-                order.basket, order.place, order.status = self, i, status
+                order.filled, order.place, order.status = self, i, status
                 orders.append(order)
         return orders
 
 
-def draw_refs(count: int) -> list[int]:
-    """Unique order numbers, shared with ordinary orders."""
-    return list(itertools.islice(bt.Order.refbasis, count))
+def announced(
+    broker: Any, basket: Basket, done: FillColumns, before: tuple[FloatArray, FloatArray], bar: Any
+) -> list[BasketOrder]:
+    """News of a filled basket in the ordinary broker's words: all submitted, all accepted, all completed.
+
+    Parameters
+    ----------
+    done : FillColumns
+        The executions.
+    before : two (N,) arrays
+        Sizes and cost of the positions before them.
+    bar : Bar
+        The bar on which they were booked.
+    """
+    which, book = done.asset, broker.book
+    datas = [book.datas[i] for i in which.tolist()]
+    moved = [1] * len(datas) if bar.age is None else (bar.age[which] == 0).astype(int).tolist()  # which have a bar now
+    lengths = [(len(data) - m, len(data)) for data, m in zip(datas, moved, strict=True)]
+    news = FilledBasket(
+        owner=basket.owner,
+        comminfo=broker.comminfo[None],
+        datas=datas,
+        size=done.size.tolist(),
+        price=done.price.tolist(),
+        fee=done.fee.tolist(),
+        psize=book.sizes[which].tolist(),
+        pprice=_average(book.cost[which], book.sizes[which]).tolist(),
+        before=_average(before[1][which], before[0][which]).tolist(),
+        created=[data.datetime[-m] for data, m in zip(datas, moved, strict=True)],
+        closes=basket.closes[which].tolist(),
+        lengths=lengths,
+        when=float(done.when[0]),
+        refs=list(itertools.islice(bt.Order.refbasis, len(datas))),
+    )
+    return news.notices(bt.Order.Submitted, bt.Order.Accepted, bt.Order.Completed)
+
+
+def _average(cost: FloatArray, sizes: FloatArray) -> FloatArray:
+    return np.divide(cost, sizes, out=np.zeros_like(cost), where=sizes != 0.0)
 
 
 class BasketOrder(bt.Order):
-    """One name of a basket, at one status. Reads like any backtrader order; it cannot be changed or cancelled."""
+    """One name of a filled basket, at one status. Reads like any backtrader order; it cannot be changed or cancelled."""
 
-    basket: FilledBasket
+    filled: FilledBasket
     place: int
     status: int
 
     exectype = bt.Order.Market
     tradeid = 0
-    valid = parent = oco = price = pricelimit = trailamount = trailpercent = None
-    transmit, histnotify, triggered, plen = True, False, False, 0
+    valid = parent = oco = price = pricelimit = trailamount = trailpercent = broker = None
+    transmit, histnotify, triggered, position, _active, _limitoffset = True, False, False, 0, True, 0.0
 
     # Constants and properties: an order is made without __init__, so that it costs next to nothing.
-    p = property(lambda self: self.params)
     plimit = None
-    owner = property(lambda self: self.basket.owner)
-    broker = property(lambda self: self.basket.broker)
-    comminfo = property(lambda self: self.basket.comminfo)
-    data = property(lambda self: self.basket.datas[self.place])
-    size = property(lambda self: self.basket.size[self.place])
-    ref = property(lambda self: self.basket.refs[self.place])
-    ordtype = property(lambda self: bt.Order.Buy if self.basket.size[self.place] > 0.0 else bt.Order.Sell)
-    dteos = property(lambda self: self.basket.when)
+    owner = property(lambda self: self.filled.owner)
+    data = property(lambda self: self.filled.datas[self.place])
+    size = property(lambda self: self.filled.size[self.place])
+    ref = property(lambda self: self.filled.refs[self.place])
+    ordtype = property(lambda self: bt.Order.Buy if self.filled.size[self.place] > 0.0 else bt.Order.Sell)
+    plen = property(lambda self: self.filled.lengths[self.place][self.status != bt.Order.Submitted])
+    dteos = property(lambda self: session_end(self.data, self.filled.created[self.place]))
+    comminfo = property(lambda self: self.filled.comminfo if self.status == bt.Order.Completed else None)
 
     @property
-    def info(self) -> dict[str, Any]:
-        """No extra information."""
-        return {}
+    def info(self) -> Any:
+        """Extra information: none."""
+        return AutoOrderedDict()
 
     @property
     def created(self) -> OrderData:
         """What was asked for."""
-        quoted = self.basket.quoted[self.place]
-        return OrderData(dt=self.basket.created, size=self.size, price=quoted, pclose=quoted)
+        close = self.filled.closes[self.place]
+        return created_at(self.filled.created[self.place], self.size, close)
 
     @property
     def executed(self) -> BasketExecution:
@@ -121,13 +164,23 @@ class BasketOrder(bt.Order):
         return hash(self.ref)
 
 
+def _params(order: BasketOrder) -> Any:
+    """What the order was asked with."""
+    params = bt.Order.params()
+    params.owner, params.data, params.size = order.owner, order.data, abs(order.size)
+    return params
+
+
+BasketOrder.params = BasketOrder.p = property(_params)  # not in the class: backtrader reads params there as a declaration
+
+
 class BasketExecution:
     """The ``executed`` part of a basket order."""
 
     __slots__ = ("_basket", "_i", "done")
 
     def __init__(self, order: BasketOrder) -> None:
-        self._basket, self._i = order.basket, order.place
+        self._basket, self._i = order.filled, order.place
         self.done = order.status == bt.Order.Completed
 
     @property
@@ -181,27 +234,56 @@ class BasketExecution:
     plimit = pricelimit = pclose = trailamount = trailpercent = 0.0
 
     @property
-    def exbits(self) -> list[OrderExecutionBit]:
-        """The fill as one execution bit."""
-        if not self.done:
-            return []
-        size, price, fee = self.size, self.price, self.comm
+    def exbits(self) -> deque[OrderExecutionBit]:
+        """The fill as one execution bit. backtrader's copies of an order share their bits, whatever the status of the copy."""
+        basket, i = self._basket, self._i
+        size, price, fee, before = basket.size[i], basket.price[i], basket.fee[i], basket.before[i]
         if size > 0.0:
             parts: dict[str, float] = {"opened": size, "openedvalue": size * price, "openedcomm": fee}
         else:
-            parts = {"closed": size, "closedvalue": self.value, "closedcomm": fee}
-        return [OrderExecutionBit(self.dt, size, price, pnl=self.pnl, psize=self.psize, pprice=self.pprice, **parts)]
+            gain = -size * (price - before)
+            parts = {"closed": size, "closedvalue": -size * before, "closedcomm": fee, "pnl": gain}
+        bit = OrderExecutionBit(basket.when, size, price, psize=basket.psize[i], pprice=basket.pprice[i], **parts)
+        return deque([bit])
 
     def iterpending(self) -> Iterator[OrderExecutionBit]:
         """The bits that this notification announces."""
-        return iter(self.exbits)
+        return iter(self.getpending())
 
     def getpending(self) -> list[OrderExecutionBit]:
         """The same as a list."""
-        return self.exbits
+        return list(self.exbits) if self.done else []
 
     def __len__(self) -> int:
-        return int(self.done)
+        return 1
 
     def __getitem__(self, key: int) -> OrderExecutionBit:
         return self.exbits[key]
+
+
+class KeptOrders(list[Any]):
+    """``broker.orders``: every order so far. It cannot be read when some were never made, because nobody listened to them."""
+
+    complete = True
+
+    def _check(self) -> None:
+        if not self.complete:
+            raise AccountError(
+                "broker.orders: nobody listened to the orders of this run, so that none were kept; define notify_order in the "
+                "strategy, or pass broker='ordinary' to it"
+            )
+
+    def __iter__(self) -> Iterator[Any]:
+        self._check()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._check()
+        return super().__len__()
+
+    def __getitem__(self, key: Any) -> Any:
+        self._check()
+        return super().__getitem__(key)
+
+    def __reduce__(self) -> Any:
+        return KeptOrders, (), {"complete": self.complete}, super().__iter__()

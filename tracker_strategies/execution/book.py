@@ -43,10 +43,15 @@ class Book:
         np.divide(self.sizes, most, out=most)
         self.cost *= most
 
-    def close_position(self, place: int) -> None:
-        """Forget a position. Arrays handed out before stay as they are."""
+    def move(self, place: int, size: float) -> None:
+        """Add to a position. Arrays handed out before stay as they are; rounding leaves nothing of one that was sold."""
+        old = float(self.sizes[place])
+        left = old + size
+        if abs(left) <= 1e-12 * abs(size):
+            left = 0.0
         self.sizes = self.sizes.copy()
-        self.sizes[place] = self.cost[place] = 0.0
+        self.sizes[place] = left
+        self.cost[place] *= left / old if old and left < old else 1.0
 
     def price(self, place: int) -> float:
         """Average price of a position; 0 without one."""
@@ -97,22 +102,18 @@ class Positions(collections.defaultdict[Any, Position]):
         self.book: Book | None = None
 
     def keep_in(self, book: Book) -> None:
-        """Move the positions of the book's feeds into it."""
-        for data in list(dict.keys(self)):
-            place = book.find(data)
-            if place is not None:
-                held = self.pop(data)
-                book.sizes[place], book.cost[place] = held.size, held.size * held.price
+        """Show the positions of a book, which is empty so far."""
         self.book = book
 
-    @property
-    def opened(self) -> bool:
-        """Whether any position object has been made."""
-        return super().__len__() > 0
-
-    def strangers(self) -> Iterator[tuple[Any, Position]]:
-        """Positions outside the book."""
-        return ((data, held) for data, held in super().items() if not isinstance(held, BookPosition))
+    def release(self) -> None:
+        """From now on hold positions of backtrader's own, as they stand in the book."""
+        self._complete()
+        self.book = None
+        for data, held in list(dict.items(self)):
+            if isinstance(held, BookPosition):
+                self[data] = plain = Position(held.size, held.price)
+                if plain:  # marked to the last bar, as the broker leaves every open position
+                    plain.adjbase, plain.datetime = data.close[0], data.datetime.datetime()
 
     def __missing__(self, data: Any) -> Position:
         place = None if self.book is None else self.book.find(data)
@@ -147,3 +148,6 @@ class Positions(collections.defaultdict[Any, Position]):
     def __iter__(self) -> Iterator[Any]:
         self._complete()
         return super().__iter__()
+
+    def __reduce__(self) -> Any:
+        return Positions, (), {"book": self.book}, None, iter(list(dict.items(self)))

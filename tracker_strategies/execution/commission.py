@@ -90,8 +90,10 @@ class SchemeCosts(CostModel):
 
 def is_simple(scheme: Any) -> bool:
     """Whether a commission scheme is one of backtrader's own, stock-like and without leverage, so that its params say all."""
+    p = scheme.p
     known = type(scheme) in (TrackerCommission, bt.CommInfoBase, bt.CommissionInfo)
-    return known and bool(scheme.stocklike) and scheme.p.leverage == 1.0 and not scheme.p.interest
+    plain = p.leverage == 1.0 and p.mult == 1.0 and not (p.interest or p.margin or p.automargin)
+    return known and bool(scheme.stocklike) and plain
 
 
 def costs_of(broker: Any, assets: Sequence[Any] = ()) -> CostModel:

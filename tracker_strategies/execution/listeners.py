@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import backtrader as bt
+from backtrader.lineiterator import LineIterator
 
 #: Observers of backtrader that look at neither orders nor trades.
 _BLIND_OBSERVERS = {
-    "Broker",
-    "Value",
-    "Cash",
-    "FundValue",
-    "FundShares",
-    "DrawDown",
-    "DrawDownLength",
-    "TimeReturn",
-    "LogReturns",
-    "Benchmark",
+    bt.observers.Broker,
+    bt.observers.Value,
+    bt.observers.Cash,
+    bt.observers.FundValue,
+    bt.observers.FundShares,
+    bt.observers.DrawDown,
+    bt.observers.DrawDownLength,
+    bt.observers.TimeReturn,
+    bt.observers.LogReturns,
+    bt.observers.Benchmark,
 }
 
 
@@ -40,18 +41,29 @@ def hears_cash(strategy: Any) -> bool:
 def _ears(strategy: Any) -> tuple[bool, bool, bool]:
     ears: tuple[bool, bool, bool] | None = getattr(strategy, "_ears", None)
     if ears is None:
-        analyzers = [*strategy.analyzers, *strategy._slave_analyzers]
+        analyzers = list(_with_children([*strategy.analyzers, *strategy._slave_analyzers]))
 
         def anybody(*methods: str) -> bool:
             return any(_overrides([strategy], bt.Strategy, m) or _overrides(analyzers, bt.Analyzer, m) for m in methods)
 
-        lists = (o if isinstance(o, list) else [o] for o in strategy.observers)
-        watching = [o for group in lists for o in group if type(o).__name__ not in _BLIND_OBSERVERS]
-        curious = any(not getattr(o, "blind", False) for o in watching)
-        trades = curious or anybody("notify_trade")
+        trades = any(not _is_blind(o) for o in strategy._lineiterators[LineIterator.ObsType]) or anybody("notify_trade")
         ears = strategy._ears = (trades or anybody("notify_order"), trades, anybody("notify_cashvalue", "notify_fund"))
     return ears
 
 
-def _overrides(objects: Sequence[Any], base: type, method: str) -> bool:
-    return any(getattr(type(o), method) is not getattr(base, method) for o in objects)
+def _with_children(analyzers: Iterable[Any]) -> Iterator[Any]:
+    """Analyzers, and those that they have made for themselves: a SharpeRatio has a TimeReturn that listens."""
+    for analyzer in analyzers:
+        yield analyzer
+        yield from _with_children(analyzer._children)
+
+
+def _is_blind(observer: Any) -> bool:
+    """Whether an observer looks at neither orders nor trades: known by its very class, since a subclass may look at anything."""
+    kind = type(observer)
+    return kind in _BLIND_OBSERVERS or (kind.__module__.split(".")[0] == "indicators" and bool(getattr(kind, "blind", False)))
+
+
+def _overrides(objects: Iterable[Any], base: type, method: str) -> bool:
+    """Whether any of the objects has a method of its own, in its class or put on it."""
+    return any(getattr(getattr(o, method), "__func__", None) is not getattr(base, method) for o in objects)

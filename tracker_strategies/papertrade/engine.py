@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from datafeeds import IndexData, MarketPanel
 from tracker_strategies.errors import TrackerError
+from tracker_strategies.execution.basket import Basket
 from tracker_strategies.execution.basket_broker import BasketBroker
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
@@ -124,17 +125,18 @@ class JournalBroker(BasketBroker):
         self.balances, self.opening, self.books_out = balances, opening, books_out
         self.row = -1
         self.settled: list[tuple[int, float]] = []
+        self._basket: Basket | None = None
 
-    def submit_basket(self, owner: Any, deltas: FloatArray, *, at_close: bool) -> None:
-        """Orders of a rebalance; only the latest are kept."""
-        self.tomorrow = deltas
+    def submit_basket(self, basket: Basket) -> None:
+        """Orders of a rebalance; only the latest are kept. Those for the open say there what they are."""
+        self.tomorrow, self._basket = basket.deltas, basket
 
-    def settle(self, place: int, price: float) -> None:
+    def settle(self, owner: Any, place: int, price: float) -> None:
         """A position without a market: booked out if this account may do that by itself, else left to the broker."""
         if self.row == len(self.balances) - 1:
             self.settled.append((place, price))
         if self.books_out:
-            super().settle(place, price)
+            super().settle(owner, place, price)
 
     def buy(self, owner: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         """Refuse single orders."""
@@ -149,16 +151,17 @@ class JournalBroker(BasketBroker):
         """The broker's turn on a bar."""
         self.row += 1
         due, self.tomorrow = self.tomorrow, None
+        basket, self._basket = self._basket, None
+        if basket is not None and due is None:
+            due = basket.desk.asked(self.cash)
         if self.row == len(self.balances):
             self.tomorrow = due
             self.cerebro.runstop()
             return
         balance = self.balances[self.row]
         self.cash = balance.cash
-        book = self.book
-        assert book is not None
-        book.sizes = balance.sizes
         (strategy,) = self.cerebro.runningstrats
+        strategy.desk.part.book.sizes = balance.sizes
         if self.row == self.opening or (balance.owed and due is not None):
             trade_again(strategy.tracker)
         self._get_value()

@@ -10,6 +10,8 @@ import numpy as np
 from backtrader.position import Position
 from numpy.typing import NDArray
 
+from tracker_strategies.execution.basket import Basket
+from tracker_strategies.execution.basket_broker import BasketBroker
 from tracker_strategies.papertrade.broker import Status
 from tracker_strategies.papertrade.history import History
 
@@ -139,12 +141,13 @@ class PaperData(bt.feed.DataBase):
         return True
 
 
-class PaperBroker(bt.brokers.BackBroker):
+class PaperBroker(BasketBroker):
     """A paper account as backtrader's broker: cash and positions are the journal's; orders end as the journal says."""
 
     def prepare(self, store: PaperStore) -> None:
         """Belong to a store."""
         self.store = store
+        self._basket: Basket | None = None
         self.setcash(store.account.config.cash)
 
     def buy(self, *args: Any, **kwargs: Any) -> Any:
@@ -155,6 +158,35 @@ class PaperBroker(bt.brokers.BackBroker):
         """As :meth:`buy`."""
         return super().sell(*args, **kwargs) if self.store.night.row >= self.store.night.opening else None
 
+    def open_lane(self, part: Any, gate: Any) -> bool:
+        """Every order is the journal's business."""
+        return False
+
+    def submit_basket(self, basket: Basket) -> None:
+        """Orders of a tracker: sent at once when it says what they are, at the next open when it says so then."""
+        basket.stamp()
+        if basket.deltas is not None:
+            self._send(basket, basket.deltas)
+        else:
+            self._basket = basket
+
+    def _send(self, basket: Basket, deltas: FloatArray | None) -> None:
+        if deltas is not None and self.store.night.row >= self.store.night.opening:
+            for order in basket.make_orders(deltas):
+                self.submit(order)
+
+    def settle(self, owner: Any, place: int, price: float) -> None:
+        """Book a position out."""
+        feed = self.parts[id(owner)].book.datas[place]
+        self.cash += self.positions[feed].size * price
+        self.positions[feed].set(0, 0.0)
+        self._take_sizes()
+
+    def _take_sizes(self) -> None:
+        """Trackers own what the account holds."""
+        for part in self.parts.values():
+            part.book.sizes = np.array([float(self.positions[d].size) if d in self.positions else 0.0 for d in part.book.datas])
+
     def _feed(self, symbol: str) -> Any:
         return self.cerebro.datasbyname.get(symbol)
 
@@ -164,6 +196,9 @@ class PaperBroker(bt.brokers.BackBroker):
         if not self.cerebro.datas or night.row < 0 or getattr(self, "_row", -1) == night.row:
             return
         self._row = night.row
+        basket, self._basket = self._basket, None
+        if basket is not None:
+            self._send(basket, basket.desk.asked(self.cash))
         waiting = list(self.submitted)
         self.submitted.clear()
         by_name: dict[str, list[Any]] = defaultdict(list)
@@ -177,6 +212,7 @@ class PaperBroker(bt.brokers.BackBroker):
             if feed is not None and (size or feed in self.positions):
                 held = self.positions[feed]
                 held.set(size, held.price if size else 0.0)
+        self._take_sizes()
         self._get_value()
         self.store.begins(self._row, due=bool(waiting))
 

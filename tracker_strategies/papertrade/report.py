@@ -20,6 +20,7 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.analysis.tearsheet import tearsheet
 from tracker_strategies.errors import DataError, MissingExtraError, OutputError
+from tracker_strategies.execution.basket import Basket
 from tracker_strategies.execution.basket_broker import BasketBroker
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.fills import FillMode
@@ -63,10 +64,10 @@ class OpeningBroker(BasketBroker):
     opening = 0
     row = -1
 
-    def submit_basket(self, owner: Any, deltas: FloatArray, *, at_close: bool) -> None:
+    def submit_basket(self, basket: Basket) -> None:
         """Orders, if the account is open."""
         if self.row >= self.opening:
-            super().submit_basket(owner, deltas, at_close=at_close)
+            super().submit_basket(basket)
 
     def next(self) -> None:
         """The broker's turn on a bar."""

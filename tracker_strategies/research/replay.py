@@ -7,6 +7,7 @@ vectors. The results agree with cerebro's to 1e-9 in every fill mode, with costs
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from tracker_strategies.analysis.analyzers import order_table
 from tracker_strategies.analysis.entry import EntryWatch
 from tracker_strategies.analysis.finished import new_record
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.execution.basket_broker import fill_columns, tradable_prices
+from tracker_strategies.execution.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import FillColumns, Fills
 from tracker_strategies.execution.fills import FillMode
@@ -80,7 +81,7 @@ class Account:
             flow, traded, paid = self._costs.outcome(deltas, quoted)
             self._cash += flow
             self._sizes = self._sizes + deltas
-            self._filled = Fills(traded, paid, lambda: fill_columns(deltas, quoted, when, self._costs))
+            self._filled = Fills(traded, paid, partial(fill_columns, deltas, quoted, when, self._costs))
         self._bar, self.now = bar, now
 
     def held(self, bar: Bar) -> FloatArray:

@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
-from tracker_strategies.execution.basket_broker import take_baskets
+from tracker_strategies.execution.basket_broker import host
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.desk import BasketDesk, Desk, OrderDesk
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.listeners import hears_cash
+from tracker_strategies.execution.part import Part
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
-from tracker_strategies.strategies.gate import Bar, PanelGate, gate_for, require_opens
+from tracker_strategies.execution.tracker_desk import TrackerDesk
+from tracker_strategies.strategies.first_bars import guard_first_bars
+from tracker_strategies.strategies.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
 from tracker_strategies.strategies.goal import Goal
 from tracker_strategies.strategies.roles import find_assets, find_targets
 from tracker_strategies.strategies.te_budget import BudgetTuner
@@ -64,8 +66,10 @@ class TrackerStrategy(bt.Strategy):
       - ``max_turnover`` (None): most that one rebalance may buy and sell, as a share of the account
       - ``listing_warmup`` (20): bars before a newly listed name may be held
       - ``delist_after`` (10): bars without a price after which a name counts as delisted
-      - ``broker`` ("basket"): fill all orders of a bar at once where the feeds and the broker allow it, hundreds of times faster;
-        or "ordinary": one backtrader order per name, with the same outcome
+      - ``capital`` (None): share of the account's cash that is this tracker's, 0.5 for one half. It is needed where several
+        trackers share an account; each then has positions and cash of its own. None: all cash is at its disposal
+      - ``broker`` ("basket"): fill all orders of a bar at once while nothing else trades in the account and feeds and broker
+        allow it, hundreds of times faster; or "ordinary": always one backtrader order per name, with the same outcome
     """
 
     params: Any = (
@@ -85,6 +89,7 @@ class TrackerStrategy(bt.Strategy):
         ("max_turnover", None),
         ("listing_warmup", 20),
         ("delist_after", 10),
+        ("capital", None),
         ("broker", "basket"),
     )
 
@@ -108,7 +113,6 @@ class TrackerStrategy(bt.Strategy):
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
         settle_year(self.p, lambda: year_of_feed(self.targets[0]))
         self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
-        self._choose_fill_mode()
         self._open_desk()
 
     @classmethod
@@ -161,39 +165,49 @@ class TrackerStrategy(bt.Strategy):
         """The latest bar read through the gate."""
         return self.tracker.bar
 
-    def _choose_fill_mode(self) -> None:
-        """Tell cerebro and the broker: the modes at the open need the ``next_open`` hook, ``close`` needs cheat-on-close."""
-        at_close = self.tracker.fill is FillMode.CLOSE
-        others = [s for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
-        if any((s.tracker.fill is FillMode.CLOSE) != at_close for s in others):
-            raise ParameterError(
-                "one cerebro cannot mix fill='close' with fills at the open: its broker knows only one of them at a time"
-            )
-        if not others:
-            self.broker.users_coc = bool(self.broker.p.coc)
-        self.cerebro.p.cheat_on_open = not at_close
-        self.broker.set_coo(not at_close)
-        self.broker.set_coc(at_close)
-
     def _open_desk(self) -> None:
         """Feeds and broker have been started by now: choose the fastest way to read prices and to send orders."""
+        if self.tracker.fill is FillMode.CLOSE:
+            check_close_fills(self.assets)
         self.gate = gate_for(self.assets, self.targets)
         self._rows = isinstance(self.gate, PanelGate)
-        at_close = self.tracker.fill is FillMode.CLOSE
-        book = None
-        if self.p.broker == "basket" and self._rows and take_baskets(self.broker):
-            book = self.broker.keep_book(self.assets, self.gate)
-        self.desk: Desk
-        if book is not None:
-            self.desk = BasketDesk(self, book, at_close=at_close)
-        else:
-            self.desk = OrderDesk(self, self.assets, at_close=at_close)
+        broker = host(self.broker)
+        part = Part(self.assets, self._capital(), broker.startingcash)
+        broker.admit(self, part)
+        self.desk = TrackerDesk(self, part)
+        alone = len(self.cerebro.strats) == 1 and part.capital is None
+        if self.p.broker == "basket" and self._rows and alone:
+            broker.open_lane(part, self.gate)
 
-    # -- backtrader's own bookkeeping, which would walk through all feeds and keep all orders ----------
+    def _capital(self) -> float | None:
+        """The share of the account that is this tracker's, once it is known to fit with those of the others."""
+        given = None if self.p.capital is None else _number(self.p, "capital")
+        if given is not None and not 0.0 < given <= 1.0:
+            raise ParameterError(f"capital={given!r} must be a share of the account in (0, 1]; 0.5 is one half")
+        others = [s for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
+        shares = [given, *(s.desk.part.capital for s in others)]
+        if others and any(share is None for share in shares):
+            raise ParameterError(
+                f"{len(shares)} trackers share one account and would undo each other's orders; give each its part, such as "
+                "capital=0.5, or run each in a cerebro of its own"
+            )
+        total = sum(share for share in shares if share is not None)
+        if total > 1.0 + 1e-12:
+            raise ParameterError(f"the parts of {len(shares)} trackers sum to {total:g}; their capital must sum to at most 1")
+        return given
+
+    # -- backtrader's own bookkeeping, which would walk through all feeds ----------
+
+    def _start(self) -> None:
+        super()._start()
+        guard_first_bars(self)
+        clocks = {id(d.clock) if getattr(d, "clocked", False) else id(d) for d in self.datas}
+        #: Whether all feeds have the same number of bars at any time.
+        self._in_step = len(clocks) == 1 and (len(self.datas) == 1 or self.datas[0].panel.complete)
 
     def _getminperstatus(self) -> int:
-        """Bars still missing before ``next``. Feeds of one clock are all of the same length: there is nothing to compare."""
-        if not self._rows:
+        """Bars still missing before ``next``. Feeds that are always of the same length need not be asked one by one."""
+        if not self._in_step:
             return int(super()._getminperstatus())
         missing: int = self._longest - len(self.datas[0])
         self._minperstatus = missing
@@ -207,11 +221,6 @@ class TrackerStrategy(bt.Strategy):
         """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
         if self._orderspending or self._tradespending or qorders or qtrades or hears_cash(self):
             super()._notify(list(qorders), list(qtrades))
-
-    def clear(self) -> None:
-        """End of a bar: backtrader would keep every order for ever; here they are gone once announced."""
-        self._orderspending: list[Any] = []
-        self._tradespending: list[Any] = []
 
     # -- the bar ----------
 
@@ -227,6 +236,8 @@ class TrackerStrategy(bt.Strategy):
             self.tracker.signal = self._read_lines
         if self.new_bar:
             self.tracker.close(bar, self.desk)
+            if self.tracker.waits:
+                self.desk.await_open()
 
     def _is_new(self, bar: Bar) -> bool:
         last = self.tracker.bar
@@ -238,17 +249,14 @@ class TrackerStrategy(bt.Strategy):
         assert self.signal_lines is not None
         return [line[0] if len(line) else np.nan for line in self.signal_lines]
 
-    def prenext_open(self) -> None:
-        """As :meth:`prenext`."""
-        self.next_open()
-
-    def next_open(self) -> None:
-        """Open of a bar."""
+    def bar_at_open(self) -> Bar | None:
+        """The bar whose open has come, before its close is known to the strategy; None when there is no new one."""
         bar = self.gate.read()
-        if self._is_new(bar):
-            if not self._rows and self.tracker.waits:
-                require_opens(bar, self.symbols)
-            self.tracker.open(bar, self.desk)
+        if not self._is_new(bar):
+            return None
+        if not self._rows and self.tracker.waits:
+            require_opens(bar, self.symbols)
+        return bar
 
 
 def _number(p: Any, name: str) -> Any:

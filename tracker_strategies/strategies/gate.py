@@ -69,6 +69,9 @@ class PriceGate(Protocol):
     def read(self) -> Bar:
         """The bar at which the engine stands."""
 
+    def now(self) -> float:
+        """Date number of that bar."""
+
 
 class PanelGate:
     """Gate over feeds that share one panel and its clock: a bar is one row of its arrays."""
@@ -132,6 +135,10 @@ class LineGate:
         panels = [getattr(d, "panel", None) for d in assets]
         self._listed = any(p is not None and p.members is not None for p in panels)
 
+    def now(self) -> float:
+        """Date number of the latest bar read."""
+        return self._now
+
     def read(self) -> Bar:
         """The latest bar of each feed. The newest date among all feeds is *now*; a feed with an older one is stale."""
         feeds = (*self._targets, *self._assets)
@@ -171,9 +178,6 @@ class LineGate:
 
 def gate_for(assets: Sequence[Any], targets: Sequence[Any]) -> PriceGate:
     """The fastest gate that fits: panel rows when all feeds move by one clock, lines otherwise."""
-    broker = getattr(getattr(targets[0], "_env", None), "broker", None)
-    if broker is not None and getattr(broker.p, "coc", False):
-        check_close_fills(assets)
     if isinstance(assets, PanelAssets):
         return PanelGate(targets[0].clock, assets.symbols, [d.p.symbol for d in targets])
     clocks = {id(getattr(d, "clock", None)) if getattr(d, "clocked", False) else 0 for d in (*assets, *targets)}

@@ -116,6 +116,10 @@ class Tracker:
             deltas = self.rebalancer.fit(decided, sizes, opens, desk.cash(), pending=pending, unchanged=same)
         desk.submit(deltas)
 
+    def put_off(self) -> None:
+        """Give up what was to be sent at the open; the rebalance stays due."""
+        self._decided, self._owed = None, True
+
     @property
     def waits(self) -> bool:
         """Whether something decided at the last close is still to be sent."""

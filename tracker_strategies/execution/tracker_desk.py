@@ -1,0 +1,117 @@
+"""The desk of a tracker in a backtrader run: what it owns, and how its orders get into the broker's queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.execution.basket import Basket
+from tracker_strategies.execution.desk import Fills
+from tracker_strategies.execution.order_reader import OrderReader
+from tracker_strategies.execution.part import Part
+
+FloatArray = NDArray[np.float64]
+
+
+class TrackerDesk:
+    """The way from a tracker to a :class:`~tracker_strategies.execution.basket_broker.BasketBroker`.
+
+    Parameters
+    ----------
+    strategy : TrackerStrategy
+    part : Part
+        What the strategy owns in the account.
+    """
+
+    def __init__(self, strategy: Any, part: Part) -> None:
+        self.strategy, self.part, self.assets = strategy, part, part.book.datas
+        self._orders = OrderReader(strategy, self.assets)
+        self._cash: float | None = None  # at the basket's place in the queue, while it is being asked what to trade
+        self._asked: FloatArray | None = None
+
+    @property
+    def _broker(self) -> Any:
+        return self.strategy.broker
+
+    def cash(self) -> float:
+        """Cash that may be spent."""
+        return self.part.available(float(self._broker.cash) if self._cash is None else self._cash)
+
+    def sizes(self) -> FloatArray:
+        """Shares that the tracker has bought."""
+        return self.part.book.sizes
+
+    def value(self) -> float:
+        """Value of the tracker's part at the current closes; of the account, when it has no part of its own."""
+        if self.part.cash is None:
+            return float(self._broker.getvalue())
+        held, close = self.sizes(), self.strategy.gate.read().close
+        own = held != 0.0
+        return self.part.cash + float(held[own] @ close[own])
+
+    def pending(self) -> FloatArray | None:
+        """Shares in orders of this tracker that are still open."""
+        return self._orders.pending() if self._broker.pending or self._broker.submitted else None
+
+    def submit(self, deltas: FloatArray) -> None:
+        """Send market orders: to fill at the closes of this bar, or, when the open has asked for them, at the open."""
+        if self._cash is not None:
+            self._asked = deltas
+        else:
+            self._broker.submit_basket(self._basket(deltas))
+
+    def await_open(self) -> None:
+        """Stand in the queue with what is to be sent at the next open."""
+        self._broker.submit_basket(self._basket(None))
+
+    def _basket(self, deltas: FloatArray | None) -> Basket:
+        bar, gate = self.strategy.bar, self.strategy.gate
+        return Basket(self, gate.now(), bar.close, deltas)
+
+    def wanted(self, basket: Basket, cash: float) -> FloatArray | None:
+        """What a basket trades, now that the bar of its fill is there, with the cash of the account that is left at its place.
+
+        None when there is no new bar yet.
+        """
+        bar = None if basket.at_close else self.strategy.bar_at_open()
+        if bar is None and not basket.at_close:
+            return None
+        if not self.part.available(cash) >= 0.0:  # somebody ahead has ordered more than is there: the broker refuses what follows
+            self.strategy.tracker.put_off()
+            return np.zeros(len(self.assets))
+        if basket.deltas is not None:
+            return self.affordable(basket.deltas, basket.closes, cash)
+        asked = self.asked(cash, bar)
+        return np.zeros(len(self.assets)) if asked is None else asked
+
+    def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
+        """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""
+        self._cash, self._asked = cash, None
+        try:
+            self.strategy.tracker.open(bar or self.strategy.gate.read(), self)
+        finally:
+            self._cash = None
+        return self._asked
+
+    def affordable(self, deltas: FloatArray, prices: FloatArray, cash: float) -> FloatArray:
+        """The trades, their buys shrunk by one factor where the cash does not reach; the very array when it does."""
+        rebalancer, cash = self.strategy.tracker.rebalancer, self.part.available(cash)
+        traded = deltas != 0.0
+        quoted = np.where(traded, prices, 0.0)
+        if cash + rebalancer.costs.cash_flow(deltas, quoted) >= 0.0:
+            return deltas
+        fitting: FloatArray = rebalancer.fit(deltas, self.sizes(), np.where(traded, prices, 1.0), max(cash, 0.0))
+        return fitting
+
+    def settle(self, asset: int, price: float) -> None:
+        """Book a position out at a price."""
+        self._broker.settle(self.strategy, asset, price)
+
+    def fills(self) -> Fills | None:
+        """What was executed on this bar."""
+        basket: Fills | None = self._broker.filled(self.strategy)
+        orders = [o for o in self.strategy._orderspending if not hasattr(o, "filled")]
+        ordinary = self._orders.fills_of(orders) if orders else None
+        return ordinary if basket is None else basket if ordinary is None else basket + ordinary
