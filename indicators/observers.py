@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from indicators.by_date import Series
 from indicators.tracking import ErrorWindow
+from tracker_strategies.analysis.analyzers import AccountRows
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.account_watch import AccountWatch
 from tracker_strategies.strategies.roles import find_targets
@@ -66,9 +67,9 @@ class TrackerObserver(bt.Observer):
 class ActiveObserver(TrackerObserver):
     """Watches the account against what is tracked: the target, the blend of several that the strategy tracks, or one of them.
 
-    What it sees is what :class:`~tracker_strategies.TrackingAnalyzer` measures. A return spans the bars from one on which every
-    target has a level of its own to the next such bar: a holiday of the index is no return of zero. Money that comes in or goes
-    out is no return of the account.
+    What it sees is what :class:`~tracker_strategies.TrackingAnalyzer` measures. Bars count from the first on that the account
+    began at its target. A return spans the bars from one on which every target has a level of its own to the next such bar: a
+    holiday of the index is no return of zero. Money that comes in or goes out is no return of the account.
     """
 
     def start(self) -> None:
@@ -80,10 +81,16 @@ class ActiveObserver(TrackerObserver):
         targets = targets or find_targets(owner.datas, wanted)
         self._targets = [Series(data) for data in targets]
         self._omega = np.full(len(targets), 1.0 / len(targets)) if tracker is None else tracker.goal.omega
-        self._account = AccountWatch(owner)
-        self._value = math.nan
+        self._account = AccountRows(owner, getattr(owner, "assets", owner.datas), trades=False)
         self._growth = 1.0  # of the account since the targets last had levels
         self._levels: FloatArray | None = None  # and those
+
+    def next(self) -> None:
+        """One turn of the engine."""
+        self._account.turn()
+        super().next()
+
+    prenext = next
 
     def _levels_now(self) -> FloatArray | None:
         """Levels of the targets; None unless all have one of this bar."""
@@ -92,12 +99,14 @@ class ActiveObserver(TrackerObserver):
         return np.array(levels) if len(levels) == len(self._targets) else None
 
     def _returns(self) -> tuple[float, float] | None:
-        """Returns of the account and of what is tracked since the last bar with levels; None on a bar without."""
-        value, flow = self._account.value(), self._account.flow()
+        """Returns of the account and of what is tracked since the last bar with levels; None on a bar without, or not scored."""
+        account, levels = self._account, self._levels_now()
+        begun = account.entry.row
+        if begun is None or begun >= len(account.value) - 1:  # not at its target at the close before
+            self._levels, self._growth = levels, 1.0
+            return None
         if self._levels is not None:
-            self._growth *= (value - flow) / self._value
-        self._value = value
-        levels = self._levels_now()
+            self._growth *= (account.value[-1] - account.flow[-1]) / account.value[-2]
         if levels is None:
             return None
         before, growth = self._levels, self._growth
@@ -129,7 +138,7 @@ class PortfolioTrackingError(ActiveObserver):
 
 
 class PortfolioExcessReturn(ActiveObserver):
-    """Cumulative log return of the account minus that of what it tracks, from 0 on the first bar.
+    """Cumulative log return of the account minus that of what it tracks, 0 until the account has got to its target.
 
     Params:
       - ``target`` (None): name of one index feed to compare with; by default what the strategy tracks, blended as it blends

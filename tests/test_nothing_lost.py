@@ -167,7 +167,7 @@ def test_a_finished_run_is_written_before_the_next_begins(csv, tmp_path):
     code = interrupted_when(started(*words), tmp_path / "two" / "buy-and-hold" / "run.json")
     assert code not in (0, None)
     assert names(tmp_path / "two") == {"buy-and-hold"}
-    assert len(read_run(tmp_path / "two" / "buy-and-hold").dates) == load_sample().n_bars
+    assert len(read_run(tmp_path / "two" / "buy-and-hold", whole=True).dates) == load_sample().n_bars
 
 
 @pytest.mark.parametrize("moment", ["while writing", "between the two renames"])

@@ -110,11 +110,13 @@ def draw_sheets(
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     for record in records:
-        place = places[record.strategy]
+        place, scored = places[record.strategy], record.since(start)
+        if len(scored.dates) < 2:
+            continue  # no bar is scored: the table has said so
         beside = [other.since(start) for other in baselines if other is not record]
         try:
             with console.status(f"drawing the tear sheet of {record.strategy} ..."):
-                drawn.append(tearsheet(record.since(start), place / SHEET, baselines=beside))
+                drawn.append(tearsheet(scored, place / SHEET, baselines=beside))
         except MissingExtraError as problem:
             say(f"no tear sheet: {problem}; then: tracker tearsheet {place}")
             return drawn

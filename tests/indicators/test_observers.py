@@ -61,9 +61,10 @@ def drawn(result, number, alias):
     return np.array(getattr(result.observers[number].lines, alias).array)[: len(result)]
 
 
-def by_hand(value, levels, omega):
-    """Rolling error and cumulated excess of values against levels (NaN: none of its own), bar by bar."""
+def by_hand(value, levels, omega, start):
+    """Rolling error and cumulated excess of values against levels (NaN: none of its own), bar by bar, from a base row on."""
     rows = np.flatnonzero(np.isfinite(levels).all(axis=1))
+    rows = rows[rows >= start]
     te, excess = np.full(len(value), math.nan), np.zeros(len(value))
     for t in range(len(value)):
         past = rows[rows <= t]
@@ -90,9 +91,22 @@ def test_they_draw_the_blend_that_is_tracked_or_the_index_that_is_named(feeds, m
     result = run(ADD[feeds], *watched, mode=mode)
     levels = two_markets()[["EAST", "WEST"]].to_numpy()
     which = [j for j in (0, 1) if omega[j]]
-    te, excess = by_hand(result.analyzers.tracking.value, levels[:, which], np.array(omega)[which])
+    tracking = result.analyzers.tracking
+    te, excess = by_hand(tracking.value, levels[:, which], np.array(omega)[which], tracking.entry.row)
     np.testing.assert_allclose(drawn(result, 0, "te"), te, rtol=1e-9)
     np.testing.assert_allclose(drawn(result, 1, "excess"), excess, atol=1e-12)
+
+
+@pytest.mark.parametrize("fill", ["next_open", "open", "close"])
+@pytest.mark.parametrize("feeds", ADD)
+def test_the_last_value_is_the_figure_of_the_analyzer(feeds, fill):
+    bars = int(run(ADD[feeds], fill=fill).analyzers.tracking.get_analysis()["n_bars"])
+    assert bars == {"next_open": 53, "open": 53, "close": 54}[fill]
+    watched = (PortfolioTrackingError, {"period": bars}), (PortfolioExcessReturn, {})
+    result = run(ADD[feeds], *watched, fill=fill)
+    figures = result.analyzers.tracking.get_analysis()
+    assert drawn(result, 0, "te")[-1] == pytest.approx(figures["te_centred"], rel=1e-9)
+    assert drawn(result, 1, "excess")[-1] == pytest.approx(figures["excess_log_return"], abs=1e-12)
 
 
 def test_a_blend_is_not_the_first_index():
@@ -126,7 +140,9 @@ def test_a_strategy_of_other_origin_is_watched_against_its_index():
     cerebro.addobserver(PortfolioExcessReturn)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     result = cerebro.run()[0]
-    _, excess = by_hand(result.analyzers.tracking.value, panel.target_close, np.ones(1))
+    tracking = result.analyzers.tracking
+    assert tracking.entry.row == 3
+    _, excess = by_hand(tracking.value, panel.target_close, np.ones(1), 3)
     np.testing.assert_allclose(drawn(result, 0, "excess"), excess, atol=1e-12)
 
 
