@@ -65,6 +65,10 @@ class GradientLearner(OnlineAlgorithm):
         self._loss = self._prediction = 0.0
         self._sum_g: Array | None = np.zeros(self.n_assets) if self._rule == "rda" else None
 
+    @property
+    def _from_held(self) -> bool:
+        return self._rule == "cmd"
+
     def _target(self, y: Any) -> float:
         y = super()._target(y)
         return label(y) if self.loss == "hinge" else y
