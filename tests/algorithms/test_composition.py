@@ -21,13 +21,13 @@ from tracker_strategies.algorithms import (
     Constant,
     ConstantWeights,
     CostAware,
+    DiscountedVAW,
     FeasibleSet,
     GroupedSimplex,
     Holdings,
     LeastSquares,
     OnlineAlgorithm,
     Simplex,
-    StronglyAdaptive,
     Tilted,
     TopNames,
     Vote,
@@ -51,7 +51,7 @@ SETS: dict[str, FeasibleSet] = {
 LEARNERS: dict[str, Callable[[FeasibleSet], OnlineAlgorithm]] = {
     "passive": lambda W: PA(N, eps=1.0, feasible=W),
     "aggressive": lambda W: PA(N, eps=0.0, feasible=W),
-    "forecaster": lambda W: StronglyAdaptive(N, gammas=[0.9, 1.0], horizon=64, feasible=W),
+    "regression": lambda W: DiscountedVAW(N, gamma=0.95, lam=1e-4, feasible=W),
 }
 CHAINS = [chain for k in (1, 2, 3) for chain in itertools.product(WRAPPERS, repeat=k)]
 """From the outside to the inside."""
