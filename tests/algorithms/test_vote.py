@@ -113,7 +113,7 @@ def test_clipping_bounds_the_harm_of_a_wild_member() -> None:
 
 def test_masks_reach_the_members() -> None:
     X, Y = market(6, 60)
-    vote = Vote(6, members=[PA(6), VAW(6), SLAIT(6, window=12, every=3, accelerate=False)])
+    vote = Vote(6, members=[PA(6), VAW(6), SLAIT(6, window=12, every=3, accelerate=False, starts=2)])
     active, seen = without(1), without(4)
     for x, y in zip(X[:30], Y[:30], strict=True):
         vote.update(np.where(active & seen, x, np.nan), y, active=active, observed=seen)

@@ -163,16 +163,28 @@ class SLAITTracker(TrackerStrategy):
         ``huber``)
       - ``window`` (100), ``every`` (10): bars of a fit, and from one fit to the next
       - ``huber`` (1e-3): where the tails begin
+      - ``starts`` (8): starts of a fit, of which the best is kept, drawn with ``seed`` (0); 1 is the paper's iteration, in an
+        eighth of the time
     """
 
     alias_name = "slait"
-    diagnostic_lines: tuple[str, ...] = ("held",)
-    params: Any = (("lam", 1e-7), ("max_weight", 1.0), ("measure", "ete"), ("window", 100), ("every", 10), ("huber", 1e-3))
+    diagnostic_lines: tuple[str, ...] = ("held", "spread")
+    params: Any = (
+        ("lam", 1e-7),
+        ("max_weight", 1.0),
+        ("measure", "ete"),
+        ("window", 100),
+        ("every", 10),
+        ("huber", 1e-3),
+        ("starts", 8),
+        ("seed", 0),
+    )
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """SLAIT with these settings."""
-        return SLAIT(len(symbols), lam=p.lam, u=p.max_weight, measure=p.measure, window=p.window, every=p.every, huber=p.huber)
+        options = {name: getattr(p, name) for name in ("lam", "measure", "window", "every", "huber", "starts", "seed")}
+        return SLAIT(len(symbols), u=p.max_weight, **options)
 
 
 def names_positions(side: Any) -> bool:
