@@ -9,8 +9,8 @@ with :math:`\phi(e) = e^2` (empirical tracking error, "ete"), :math:`[-e]_+^2` (
 linear tails beyond a threshold (Huber, "hete" and "hdr"). The logarithms approximate the number of assets as p decreases.
 
 The problem is not convex, and the iteration follows rounding: a start moved by 1e-10 ends in another of the many neighbouring
-optima, whose objectives differ by some percent. So it runs from several starts, and the best is kept; its names are then fitted
-again, by themselves, for as long as that lowers the objective.
+optima, whose objectives differ by some percent. So it runs from several starts, the names that each of them keeps are fitted
+again by themselves for as long as that lowers the objective, and the best is kept.
 
 References
 ----------
@@ -136,8 +136,7 @@ class SlaitResult(NamedTuple):
     lmax : float
         Largest eigenvalue of X'X/m.
     values : ndarray, shape (starts,)
-        Objective at the end of each start, dust removed. The first is that of the paper's iteration; w has the lowest of them or,
-        fitted again, a lower one.
+        Objective that each start led to, dust removed; w has the lowest.
     """
 
     w: Array
@@ -196,8 +195,9 @@ def slait(
     total : float, default 1
         Sum of the weights.
     starts : int, default 8
-        How many starts are tried. 1 is the paper's iteration. The others are `start`, each weight moved by some tenth at random.
-        The lowest objective is kept, and the names that it holds are fitted again from equal weights until that gains nothing.
+        How many starts are tried: `start`, and others in which each weight is moved by some tenth at random. The names that one
+        keeps are fitted again from equal weights until that gains nothing, and the lowest objective of all is kept. 1 is the
+        paper's iteration and nothing else.
     seed : int, default 0
         Of the moves. They go by the columns' content, not by their positions.
 
@@ -220,12 +220,12 @@ def slait(
     values, best = [], None
     for each in several_starts(w, problem.X, starts, seed):
         found = descend(problem, projections.capped_simplex_unchecked(each, caps, total), steps, max_iter, accelerate)
+        if starts > 1:
+            found = fitted_again(problem, found, steps, max_iter, accelerate)
         values.append(problem.objective(found[0], steps[-1]))
         if best is None or values[-1] < min(values[:-1]):
             best = found
     assert best is not None
-    if starts > 1:
-        best = fitted_again(problem, best, steps, max_iter, accelerate)
     return SlaitResult(*best, problem.lmax, np.array(values))
 
 
