@@ -276,6 +276,22 @@ def check_equivalent_input_gives_equal_weights(make: Make) -> None:
         )
 
 
+def check_the_layout_of_the_input_changes_no_bit(make: Make) -> None:
+    """Columns of a Fortran matrix, strided views, reversed views and other byte orders hold the same numbers."""
+    X, Y = market(23, 25, seed=9)
+    expected = run(make(23), X, Y)
+    rows = np.asfortranarray(X)
+    wide = np.repeat(X, 3, axis=1)[:, ::3]
+    backwards = np.ascontiguousarray(X[:, ::-1])[:, ::-1]
+    table = np.zeros(X.shape, dtype=[("date", "i8"), ("close", "f8")])
+    table["close"] = X
+    for layout in (rows, wide, backwards, table["close"], X.astype(">f8")):
+        one, many = make(23), make(23)
+        np.testing.assert_array_equal(run(one, layout, Y), expected)
+        np.testing.assert_array_equal(many.run(layout, Y)[1:], expected)
+        assert fingerprint(one) == fingerprint(many)
+
+
 def check_bad_number_of_assets(make: Make) -> None:
     for bad in (0, -3, 2.5, True, "3", None):
         with pytest.raises(ParameterError, match="n_assets"):

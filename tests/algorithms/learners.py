@@ -103,7 +103,7 @@ def capped(n: int) -> CappedSimplex:
 
 
 def slait_every_third(n: int) -> SLAIT:
-    return SLAIT(n, window=12, every=3, accelerate=False)
+    return SLAIT(n, window=12, every=3, accelerate=False, starts=3)
 
 
 def few_discounts(n: int) -> AdaptiveDiscount:

@@ -21,6 +21,7 @@ GENERAL = [
     checks.check_universe_of_one,
     checks.check_bad_input_changes_nothing,
     checks.check_equivalent_input_gives_equal_weights,
+    checks.check_the_layout_of_the_input_changes_no_bit,
     checks.check_bad_number_of_assets,
     universe_checks.check_full_masks_are_no_masks,
     universe_checks.check_inactive_assets_hold_nothing_and_say_nothing,

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tests.algorithms.checks import market, run
 from tests.algorithms.universe_checks import assert_on_simplex, without
+from tests.markets import real_market
 from tests.vector_ops.registry import PROJECT_ROOT
 from tracker_strategies.algorithms import SLAIT, slait
-from tracker_strategies.algorithms.slait import MEASURES
+from tracker_strategies.algorithms.slait import MEASURES, SlaitProblem, several_starts
 from tracker_strategies.errors import InputError, ParameterError
 
 DATA = PROJECT_ROOT.parent / "shared" / "data" / "sp500_2010_daily_RETURNS.csv.gz"
@@ -24,7 +25,7 @@ DATA = PROJECT_ROOT.parent / "shared" / "data" / "sp500_2010_daily_RETURNS.csv.g
 @given(st.integers(0, 2**32 - 1), st.sampled_from(MEASURES), st.booleans(), st.sampled_from([0.3, 1.0]))
 def test_the_objective_never_increases(seed: int, measure: str, accelerate: bool, u: float) -> None:
     X, r = market(8, 30, seed=seed)
-    result = slait(X, r, lam=1e-6, u=u, measure=measure, accelerate=accelerate, huber=5e-4)
+    result = slait(X, r, lam=1e-6, u=u, measure=measure, accelerate=accelerate, huber=5e-4, starts=2)
     for values in result.objective:
         assert (np.diff(values) <= 1e-14 * abs(values[0])).all()
     assert_on_simplex(result.w)
@@ -70,7 +71,8 @@ def test_the_sp500_of_2010(measure: str, lam: float, low: float, high: float) ->
     rng = np.random.default_rng(0)
     rms, held = [], []
     for noise in (0.0, 1e-15, 1e-15, 1e-15, 1e-15):
-        result = slait(X[:126] * (1.0 + noise * rng.standard_normal(X[:126].shape)), r[:126], lam=lam, u=0.5, measure=measure)
+        moved = X[:126] * (1.0 + noise * rng.standard_normal(X[:126].shape))
+        result = slait(moved, r[:126], lam=lam, u=0.5, measure=measure, starts=1)
         assert all((np.diff(v) <= 1e-14 * abs(v[0])).all() for v in result.objective)
         rms.append(1e4 * float(np.sqrt(((X[-126:] @ result.w - r[-126:]) ** 2).mean())))
         held.append(np.count_nonzero(result.w))
@@ -80,7 +82,20 @@ def test_the_sp500_of_2010(measure: str, lam: float, low: float, high: float) ->
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"lam": 0.0}, {"lam": -1e-7}, {"u": 0.1}, {"u": -1.0}, {"measure": "rms"}, {"huber": 0.0}, {"max_iter": 0}, {"p": 0.0}],
+    [
+        {"lam": 0.0},
+        {"lam": -1e-7},
+        {"u": 0.1},
+        {"u": -1.0},
+        {"measure": "rms"},
+        {"huber": 0.0},
+        {"max_iter": 0},
+        {"p": 0.0},
+        {"starts": 0},
+        {"starts": 2.5},
+        {"seed": -1},
+        {"seed": "x"},
+    ],
     ids=str,
 )
 def test_parameters_outside_their_domain(wrong: dict[str, Any]) -> None:
@@ -102,6 +117,102 @@ def test_bad_data() -> None:
     for wrong in ({"window": 1}, {"every": 0}, {"window": 2.5}):
         with pytest.raises(ParameterError):
             SLAIT(4, **wrong)
+
+
+# ------------------------------------------------------------------ several starts
+
+
+def rugged() -> tuple[np.ndarray, np.ndarray]:
+    """Fewer rounds than names: many optima side by side."""
+    return market(60, 40, seed=8)
+
+
+def test_one_start_is_the_iteration_of_the_paper() -> None:
+    X, r = market(12, 50, seed=7)
+    found = slait(X, r, p=[1e-2, 1e-4], accelerate=False, starts=1)
+    problem = SlaitProblem(X, r, lam=1e-7, caps=np.ones(12), u=1.0, measure="ete")
+    w = np.full(12, 1.0 / 12.0)
+    for p, values in zip([1e-2, 1e-4], found.objective, strict=True):
+        for value in values[1:]:
+            w = problem.step(w, p)
+            assert problem.objective(w, p) == value
+    np.testing.assert_allclose(found.w, np.where(w > 1e-9, w, 0.0), atol=1e-12)
+    assert found.values.shape == (1,)
+    assert found.spread == 0.0
+
+
+def test_the_best_start_is_kept_and_the_spread_is_told() -> None:
+    X, r = rugged()
+    found = slait(X, r)
+    problem = SlaitProblem(X, r, lam=1e-7, caps=np.ones(60), u=1.0, measure="ete")
+    assert found.values.shape == (8,)
+    assert problem.objective(found.w, 1e-7) == pytest.approx(found.values.min(), rel=1e-12)
+    assert found.values.min() < found.values[0] <= slait(X, r, starts=1).values[0]
+    assert found.spread == found.values.max() / found.values.min() - 1.0 > 0.01
+
+
+def test_fitting_its_names_again_gains_nothing_more() -> None:
+    X, r = rugged()
+    found = slait(X, r)
+    names = np.flatnonzero(found.w)
+    alone = slait(X[:, names], r, starts=1)
+    problem = SlaitProblem(X, r, lam=1e-7, caps=np.ones(60), u=1.0, measure="ete")
+    assert alone.values[0] >= (1.0 - 1e-9) * problem.objective(found.w, 1e-7)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_caps_hold_in_every_fit(measure: str) -> None:
+    X, r = rugged()
+    w = slait(X, r, lam=1e-5, u=0.08, measure=measure, starts=4).w
+    assert_on_simplex(w)
+    assert w.max() <= 0.08 + 1e-12
+
+
+def test_more_starts_are_those_of_before_and_others() -> None:
+    X, r = rugged()
+    few, many = (slait(X, r, starts=k, seed=3).values for k in (4, 7))
+    np.testing.assert_array_equal(many[:4], few)
+
+
+def test_a_seed_is_a_set_of_starts() -> None:
+    X, r = rugged()
+    a, again = (slait(X, r, starts=3, seed=1) for _ in range(2))
+    np.testing.assert_array_equal(a.values, again.values)
+    np.testing.assert_array_equal(a.w, again.w)
+    w = np.full(60, 1.0 / 60.0)
+    one, other = (several_starts(w, X, 3, seed) for seed in (1, 2))
+    np.testing.assert_array_equal(one[0], other[0])
+    assert all((v != u).all() for v, u in zip(one[1:], other[1:], strict=True))
+
+
+def test_the_moves_of_the_starts_go_with_the_names() -> None:
+    X, _ = rugged()
+    order = np.random.default_rng(0).permutation(60)
+    w = np.full(60, 1.0 / 60.0)
+    for one, other in zip(several_starts(w, X, 5, 0), several_starts(w, X[:, order], 5, 0), strict=True):
+        np.testing.assert_array_equal(other, one[order])
+
+
+def test_eight_starts_come_near_the_best_of_forty() -> None:
+    panel = real_market("orlib_sp100_98_weekly")
+    X, levels = panel.returns[-100:], panel.target_close[-101:, 0]
+    r = levels[1:] / levels[:-1] - 1.0
+    starts = several_starts(np.full(98, 1.0 / 98.0), X, 40, 1000)
+    best = min(slait(X, r, start=start, starts=1).values[0] for start in starts)
+    assert np.median([slait(X, r, seed=seed).values.min() for seed in range(5)]) <= 1.03 * best
+
+
+def test_the_learner_tells_the_spread_of_its_last_fit() -> None:
+    X, r = rugged()
+    learner = SLAIT(60, window=40, every=40)
+    assert learner.diagnostics()["spread"] == 0.0
+    learner.run(X, r)
+    assert learner.diagnostics()["spread"] == slait(X, r).spread > 0.0
+    twin = SLAIT.from_state(learner.state_dict())
+    assert twin.diagnostics() == learner.diagnostics()
+    alone = SLAIT(60, window=40, every=40, starts=1)
+    alone.run(X, r)
+    assert alone.diagnostics()["spread"] == 0.0
 
 
 # ------------------------------------------------------------------ rolling

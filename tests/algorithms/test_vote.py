@@ -113,7 +113,7 @@ def test_clipping_bounds_the_harm_of_a_wild_member() -> None:
 
 def test_masks_reach_the_members() -> None:
     X, Y = market(6, 60)
-    vote = Vote(6, members=[PA(6), VAW(6), SLAIT(6, window=12, every=3, accelerate=False)])
+    vote = Vote(6, members=[PA(6), VAW(6), SLAIT(6, window=12, every=3, accelerate=False, starts=2)])
     active, seen = without(1), without(4)
     for x, y in zip(X[:30], Y[:30], strict=True):
         vote.update(np.where(active & seen, x, np.nan), y, active=active, observed=seen)
@@ -183,15 +183,13 @@ def test_signals_reach_those_who_read_them() -> None:
 
 
 def test_the_given_members_are_templates() -> None:
-    """Trained learners stay as they are; their fresh copies vote, which makes a restored vote the same as the first one."""
+    """They stay as they are; their fresh copies vote, which makes a restored vote the same as the first one."""
     X, Y = market(3, 20)
-    trained = PA(3)
-    trained.run(X, Y)
-    before = fingerprint(trained)
-    vote = Vote(3, members=[trained])
-    np.testing.assert_allclose(vote.weights, np.full(3, 1.0 / 3.0))
+    given = PA(3)
+    before = fingerprint(given)
+    vote = Vote(3, members=[given])
     vote.run(X, Y)
-    assert fingerprint(trained) == before
+    assert fingerprint(given) == before
 
 
 def test_a_vote_of_light_members_goes_through_json() -> None:

@@ -99,6 +99,10 @@ class AROW(OnlineAlgorithm):
         self._factor: Array = np.eye(self.n_assets) if matrix == "full" else np.ones(self.n_assets)
         self._loss = self._prediction = self._variance = 0.0
 
+    @property
+    def _from_held(self) -> bool:
+        return False
+
     def _target(self, y: Any) -> float:
         y = super()._target(y)
         return label(y) if self.task == "classification" else y

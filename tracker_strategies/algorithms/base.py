@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,14 @@ class OnlineAlgorithm(Stateful, ABC):
     start : array_like, shape (N,), optional
         Weights before the first round; by default the starting point of `feasible` (uniform on the simplex).
     """
+
+    _keeps_to_names: ClassVar[bool] = False
+    """Whether it promises to hold at most `max_names` names in every round."""
+
+    @property
+    def _from_held(self) -> bool:
+        """Whether a round begins at the weights held, or restates what it knows: then they may drift with prices before it."""
+        return True
 
     def __init__(self, n_assets: int, *, feasible: FeasibleSet, start: Any = None) -> None:
         self.n_assets = count("n_assets", n_assets)
@@ -256,7 +264,7 @@ class OnlineAlgorithm(Stateful, ABC):
     # ------------------------------------------------------------------ checks
 
     def _vector(self, x: Any) -> Array:
-        if not (type(x) is np.ndarray and x.dtype is FLOAT64):
+        if not (type(x) is np.ndarray and x.dtype is FLOAT64 and x.flags.c_contiguous):
             x = real_array("x", x, InputError)
         if x.shape != (self.n_assets,):
             raise InputError(f"x must have shape ({self.n_assets},), one return per asset, got {x.shape}")

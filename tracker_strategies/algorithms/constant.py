@@ -24,7 +24,8 @@ class ConstantWeights(OnlineAlgorithm):
     Notes
     -----
     Cost a round: O(N) for the checks. While a name is absent, the others share its weight in proportion to theirs; should none of
-    those present have a weight, they are held in equal parts.
+    those present have a weight, they are held in equal parts. In :class:`Holdings` what is constant are the shares: bought and
+    held.
 
     Examples
     --------
@@ -32,9 +33,27 @@ class ConstantWeights(OnlineAlgorithm):
     [0.25, 0.25, 0.25, 0.25]
     """
 
+    _drifted = False  # whether the wish is another than the start, as in Holdings
+
     def __init__(self, n_assets: int, *, start: Any = None) -> None:
         super().__init__(n_assets, feasible=Simplex(), start=start)
         self._wish: Array = self._w
+
+    def _stored(self) -> tuple[str, ...]:
+        return (*super()._stored(), "_wish") if self._drifted else super()._stored()
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        self._drifted = "_wish" in values
+        super()._restore(values)
+
+    def _take(self, portfolios: Array) -> None:
+        """Go on from weights that prices have moved: they are the wish now; absent names keep their part of it."""
+        super()._take(portfolios)
+        wish = self._w
+        if self._active is not None:
+            absent = np.where(self._active, 0.0, self._wish)
+            wish = absent + np.where(self._active, self._w, 0.0) * (1.0 - float(absent.sum()))
+        self._wish, self._drifted = wish, True
 
     def restrict(self, active: Any) -> Array:
         """Take the assets that may be held from now on; those that stay share the weight in proportion to the wish."""

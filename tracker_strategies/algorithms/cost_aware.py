@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.composition import checked_portfolio_learner, require_all_names, require_plain_set
 from tracker_strategies.algorithms.feasible import Simplex
 from tracker_strategies.algorithms.holdings import drifted
 from tracker_strategies.algorithms.kinks import Kinks, prox_budget
 from tracker_strategies.algorithms.validation import Array, count, mask, number
-from tracker_strategies.errors import ParameterError
 
 MEMORY = 0.99
 """Discount of the variances and of the tracking error."""
@@ -34,7 +34,9 @@ class CostAware(OnlineAlgorithm):
     ----------
     n_assets : int
     learner : OnlineAlgorithm
-        Any learner of portfolios; a fresh copy of it learns, as if trading were free.
+        A learner of portfolios that has learned nothing so far; a fresh copy of it learns, as if trading were free. One with
+        caps or group limits is refused, and so is :class:`TopNames`, which belongs around this class: what does not pay to be
+        sold stays, whatever the limit.
     cost_bps : float
         Cost c of buying or selling, in basis points of the value traded.
     horizon : int, default 5
@@ -44,9 +46,9 @@ class CostAware(OnlineAlgorithm):
     _state = ("_inner", "_variance", "_error2", "_weight")
 
     def __init__(self, n_assets: int, *, learner: OnlineAlgorithm | None = None, cost_bps: float = 5.0, horizon: int = 5) -> None:
-        count("n_assets", n_assets)
-        if not isinstance(learner, OnlineAlgorithm) or learner.n_assets != n_assets or not learner.feasible.portfolio:
-            raise ParameterError(f"learner must choose portfolios of {n_assets} assets, such as PA({n_assets}), got {learner!r}")
+        learner = checked_portfolio_learner(learner, count("n_assets", n_assets))
+        require_plain_set("CostAware", learner)
+        require_all_names("CostAware", learner, "CostAware(n, learner=...)")
         super().__init__(n_assets, feasible=Simplex())
         self.cost_bps, self.horizon = number("cost_bps", cost_bps, least=0.0), count("horizon", horizon)
         self.learner, self._inner = learner.fresh(), learner.fresh()

@@ -38,6 +38,8 @@ class GradientLearner(OnlineAlgorithm):
     _state: ClassVar[tuple[str, ...]] = ("_loss", "_prediction", "_sum_g")
 
     _rule = "cmd"
+    _rounding2 = 0.0
+    """Errors of the squared loss up to the root of this times ||x|| are rounding and no gradient."""
 
     def __init__(
         self,
@@ -63,6 +65,10 @@ class GradientLearner(OnlineAlgorithm):
         self._loss = self._prediction = 0.0
         self._sum_g: Array | None = np.zeros(self.n_assets) if self._rule == "rda" else None
 
+    @property
+    def _from_held(self) -> bool:
+        return self._rule == "cmd"
+
     def _target(self, y: Any) -> float:
         y = super()._target(y)
         return label(y) if self.loss == "hinge" else y
@@ -77,6 +83,8 @@ class GradientLearner(OnlineAlgorithm):
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
         prediction = float(w.dot(x))
         loss, slope = loss_and_slope(self.loss, prediction, y, self.eps)
+        if self.loss == "squared" and slope * slope <= self._rounding2 * xx:
+            slope = 0.0
         if not slope * slope * xx <= MAX_GRADIENT2:
             raise InputError(
                 f"the gradient of the {self.loss} loss is too large to be squared: prediction {prediction:g}, y={y:g}"

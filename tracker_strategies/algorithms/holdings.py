@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.composition import require_drift, require_untrained
+from tracker_strategies.algorithms.feasible import RealSpace, Simplex
 from tracker_strategies.algorithms.thresholds import ZERO, ones
 from tracker_strategies.algorithms.validation import Array, Mask, count, mask
 from tracker_strategies.errors import ParameterError
@@ -38,10 +40,15 @@ class Holdings(OnlineAlgorithm):
     n_assets : int
         Number of assets N.
     learner : OnlineAlgorithm
-        Any learner for N assets; a fresh copy of it learns, the one given is left alone.
+        A learner for N assets that has learned nothing so far; a fresh copy of it learns, the one given is left alone. It has to
+        go on from the weights it holds: AROW and the rule "rda" do not. Around a wrapper (:class:`Vote`, :class:`TopNames`,
+        :class:`CostAware`, :class:`Tilted`) this class could not reach the weights inside: it belongs inside the wrapper,
+        ``CostAware(n, learner=Holdings(n, learner=PA(n)))``.
 
     Notes
     -----
+    Where the learner's set has limits, caps for example, and prices carry a weight over one, the portfolio goes on from the
+    nearest point of the set: what is decided keeps every limit in every round.
     Names that were not seen keep their exact weight, as with every learner; the others share the drift. Prices must be adjusted
     for splits; a dividend that is not in them looks like a small loss of shares.
 
@@ -57,11 +64,18 @@ class Holdings(OnlineAlgorithm):
 
     def __init__(self, n_assets: int, *, learner: OnlineAlgorithm | None = None) -> None:
         count("n_assets", n_assets)
-        if not isinstance(learner, OnlineAlgorithm) or isinstance(learner, Holdings):
+        if not isinstance(learner, OnlineAlgorithm):
             raise ParameterError(f"learner must be a learner in weights, such as PA({n_assets}), got {learner!r}")
+        if isinstance(learner, Holdings):
+            raise ParameterError(
+                "learner is in holdings already, and drifts once: Holdings(n, learner=...) around it is one too many"
+            )
         super().__init__(n_assets, feasible=learner.feasible)
         if learner.n_assets != self.n_assets:
             raise ParameterError(f"learner must be for {self.n_assets} assets, got {learner!r}")
+        require_drift(learner)
+        require_untrained(learner)
+        self._limited = not isinstance(learner.feasible, Simplex | RealSpace)
         self.learner = learner.fresh()
         self._inner = learner.fresh()
         self._w = self._inner.weights
@@ -92,7 +106,7 @@ class Holdings(OnlineAlgorithm):
         masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
         learner = self._to_learn(bool(masks) or self._active is not None)
         before = np.array([self._handed_over(w, stay, free) for w in learner.portfolios])
-        after = drifted(before, moves, free)
+        after = self._within(drifted(before, moves, free), free, stay)
         growth, moves, y = _restated(learner, before, after, moves, y, free)
         if free.any() and (~stay if self._active is None else self._active & ~stay).any():
             learner.restrict(stay)  # who leaves is forgotten before the past is restated
@@ -106,12 +120,25 @@ class Holdings(OnlineAlgorithm):
         self._norm2(x)
         learner = self._to_learn(False)
         before = learner.portfolios
-        after = drifted(before, x)
+        after = self._within(drifted(before, x), None, None)
         growth, x, y = _restated(learner, before, after, x, y)
         _go_on(learner, after, growth)
         w = learner.update(x, y, **given)
         self._inner = learner
         return self._commit(w)
+
+    def _within(self, portfolios: Array, free: Mask | None, stay: Mask | None) -> Array:
+        """Return portfolios that prices have carried over a limit of the set, back in it; names that are not free stay."""
+        if not self._limited or (free is not None and not free.any()):
+            return portfolios
+        back = portfolios.copy()
+        for w in back:
+            if free is None or stay is None:
+                w[:] = self.feasible.project(w)
+            else:
+                w[free] = self.feasible.slice(free, stay & ~free, w).project(w[free])
+        back.setflags(write=False)
+        return back
 
     def _to_learn(self, masked: bool) -> OnlineAlgorithm:
         """Return the learner, or a copy where it may refuse the round: that must change nothing."""

@@ -242,7 +242,7 @@ class MomentLearner(OnlineAlgorithm):
     def _target(self, y: Any) -> Any:
         if self.n_targets == 1 and np.size(y) == 1:
             y = np.reshape(y, -1)
-        if not (type(y) is np.ndarray and y.dtype is FLOAT64 and y.shape == (self.n_targets,)):
+        if not (type(y) is np.ndarray and y.dtype is FLOAT64 and y.shape == (self.n_targets,) and y.flags.c_contiguous):
             y = finite_vector("y", y, InputError, self.n_targets)
         if not max(map(abs, y.tolist())) <= MAX_NORM2**0.5:
             raise InputError(f"y must hold simple returns, finite and not huge, got {y!r}")

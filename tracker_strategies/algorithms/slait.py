@@ -8,6 +8,10 @@ r"""SLAIT: sparse index tracking on a window of returns, the batch rival of the 
 with :math:`\phi(e) = e^2` (empirical tracking error, "ete"), :math:`[-e]_+^2` (downside risk, "dr"), or either of them with
 linear tails beyond a threshold (Huber, "hete" and "hdr"). The logarithms approximate the number of assets as p decreases.
 
+The problem is not convex, and the iteration follows rounding: a start moved by 1e-10 ends in another of the many neighbouring
+optima, whose objectives differ by some percent. So it runs from several starts, the names that each of them keeps are fitted
+again by themselves for as long as that lowers the objective, and the best is kept.
+
 References
 ----------
 Benidis, Feng, Palomar, *Sparse portfolios for high-dimensional financial index tracking*, IEEE Trans. Signal Process. 66, 2018.
@@ -32,6 +36,10 @@ DUST = 1e-9
 LONGEST_JUMP = 300.0
 CONTINUATION = tuple(10.0 ** -(7.0 ** (k / 10.0)) for k in range(11))
 """p from 1e-1 to 1e-7, each solution the start of the next."""
+STARTS = 8
+MOVED = 0.1
+"""Standard deviation by which the weights of the further starts are moved, as a share of themselves."""
+MOST_AGAIN = 20
 
 
 class SlaitProblem:
@@ -58,11 +66,17 @@ class SlaitProblem:
     ) -> None:
         self.X: Array = np.ascontiguousarray(X)  # one layout, one order of sums: equal windows give equal weights
         self.r, self.lam, self.caps, self.u, self.total = r, lam, caps, u, total
+        self.measure = measure
         self.downside = measure in ("dr", "hdr")
         self.huber = huber if measure in ("hete", "hdr") else math.inf
         m, n = X.shape
         gram = X @ X.T if m <= n else X.T @ X
         self.lmax = float(np.linalg.eigvalsh(gram)[-1]) / m
+
+    def on(self, names: Any) -> SlaitProblem:
+        """Return the problem of some of the names."""
+        X, caps, huber, total = self.X[:, names], self.caps[names], self.huber, self.total
+        return SlaitProblem(X, self.r, lam=self.lam, caps=caps, u=self.u, measure=self.measure, huber=huber, total=total)
 
     def objective(self, w: Array, p: float) -> float:
         """Return the value at w."""
@@ -103,6 +117,10 @@ class SlaitProblem:
         return w2, self.objective(w2, p)
 
 
+Fit = tuple[Array, list[list[float]], int]
+"""Weights, objectives and number of iterations, as in :class:`SlaitResult`."""
+
+
 class SlaitResult(NamedTuple):
     """Outcome of :func:`slait`.
 
@@ -111,17 +129,27 @@ class SlaitResult(NamedTuple):
     w : ndarray, shape (N,)
         Weights; dust removed.
     objective : list of list of float
-        For each p of the continuation the objective at its start and after each iteration: never increasing.
+        For each p of the continuation the objective at its start and after each iteration: never increasing. Of the fit that was
+        kept, and so is the next.
     iterations : int
         Number of iterations in all.
     lmax : float
         Largest eigenvalue of X'X/m.
+    values : ndarray, shape (starts,)
+        Objective that each start led to, dust removed; w has the lowest.
     """
 
     w: Array
     objective: list[list[float]]
     iterations: int
     lmax: float
+    values: Array
+
+    @property
+    def spread(self) -> float:
+        """How much worse the worst start ended than the best, as a share of the best."""
+        least = float(self.values.min())
+        return float(self.values.max()) / least - 1.0 if least > 0.0 else 0.0
 
 
 def slait(
@@ -137,6 +165,8 @@ def slait(
     accelerate: bool = True,
     start: Any = None,
     total: float = 1.0,
+    starts: int = STARTS,
+    seed: int = 0,
 ) -> SlaitResult:
     """Return sparse weights that track r with the columns of X, by majorisation-minimisation with decreasing p.
 
@@ -157,13 +187,19 @@ def slait(
     p : float or sequence of float
         Widths of the logarithm, > 0, in the order in which they are used; from 1e-1 to 1e-7 in eleven steps by default.
     max_iter : int, default 1000
-        Most iterations in all. Each p ends when the objective changes by no more than min(p/10, 1e-3) of itself.
+        Most iterations from one start. Each p ends when the objective changes by no more than min(p/10, 1e-3) of itself.
     accelerate : bool, default True
         Whether to extrapolate (SQUAREM): two or more steps for one, the objective still never increases.
     start : array_like, shape (N,), optional
         Uniform by default.
     total : float, default 1
         Sum of the weights.
+    starts : int, default 8
+        How many starts are tried: `start`, and others in which each weight is moved by some tenth at random. The names that one
+        keeps are fitted again from equal weights until that gains nothing, and the lowest objective of all is kept. 1 is the
+        paper's iteration and nothing else.
+    seed : int, default 0
+        Of the moves. They go by the columns' content, not by their positions.
 
     Returns
     -------
@@ -175,13 +211,49 @@ def slait(
         raise InputError(f"X must be a finite matrix with one row a round, got shape {X.shape}")
     r = finite_vector("r", r, InputError, X.shape[0])
     n = X.shape[1]
-    check_slait(lam, measure, huber, max_iter)
+    check_slait(lam, measure, huber, max_iter, starts, seed)
     total = number("total", total, least=0.0)
     caps = projections.check_caps(u, n, total)
     steps = [number("p", value, above=0.0) for value in np.atleast_1d(p)]
     problem = SlaitProblem(X, r, lam=lam, caps=caps, u=penalty_cap(u), measure=measure, huber=huber, total=total)
     w = np.full(n, total / n) if start is None else finite_vector("start", start, ParameterError, n)
-    w = projections.capped_simplex_unchecked(w, caps, total)
+    values, best = [], None
+    for each in several_starts(w, problem.X, starts, seed):
+        found = descend(problem, projections.capped_simplex_unchecked(each, caps, total), steps, max_iter, accelerate)
+        if starts > 1:
+            found = fitted_again(problem, found, steps, max_iter, accelerate)
+        values.append(problem.objective(found[0], steps[-1]))
+        if best is None or values[-1] < min(values[:-1]):
+            best = found
+    assert best is not None
+    return SlaitResult(*best, problem.lmax, np.array(values))
+
+
+def several_starts(w: Array, X: Array, starts: int, seed: int) -> list[Array]:
+    """Return `w`, and others in which each weight was moved by a little; a move goes with its column, wherever that stands."""
+    moves = MOVED * np.random.default_rng(seed).standard_normal((starts - 1, w.shape[0]))
+    place = np.argsort(np.lexsort(X[::-1])) if starts > 1 else np.arange(0)
+    return [w, *(w * (1.0 + move[place]) for move in moves)]
+
+
+def fitted_again(problem: SlaitProblem, fit: Fit, steps: list[float], max_iter: int, accelerate: bool) -> Fit:
+    """Return a fit to the names of another one, from equal weights, and again to its names, while the objective falls."""
+    for _ in range(MOST_AGAIN):
+        names = np.flatnonzero(fit[0])
+        part = problem.on(names)
+        equal = projections.capped_simplex_unchecked(np.full(names.size, part.total / names.size), part.caps, part.total)
+        found, history, iterations = descend(part, equal, steps, max_iter, accelerate)
+        if not part.objective(found, steps[-1]) < (1.0 - 1e-9) * problem.objective(fit[0], steps[-1]):
+            break
+        w = np.zeros(fit[0].shape[0])
+        w[names] = found
+        fit = w, history, iterations
+    return fit
+
+
+def descend(problem: SlaitProblem, w: Array, steps: list[float], max_iter: int, accelerate: bool) -> Fit:
+    """Return the weights that the iteration reaches from w, dust removed, the objectives on the way, and the iterations."""
+    caps, total = problem.caps, problem.total
     history: list[list[float]] = []
     iterations = 0
     for width in steps:
@@ -204,7 +276,7 @@ def slait(
     if w.any():
         held = w > 0.0
         w[held] = projections.capped_simplex_unchecked(w[held] * (total / float(w.sum())), caps[held], total)
-    return SlaitResult(w, history, iterations, problem.lmax)
+    return w, history, iterations
 
 
 def penalty_cap(u: Any) -> float:
@@ -212,10 +284,13 @@ def penalty_cap(u: Any) -> float:
     return min(1.0, float(np.max(u)))
 
 
-def check_slait(lam: Any, measure: Any, huber: Any, max_iter: Any) -> None:
+def check_slait(lam: Any, measure: Any, huber: Any, max_iter: Any, starts: Any, seed: Any) -> None:
     """Raise a ParameterError unless the parameters lie in their domains."""
     number("lam", lam, above=0.0)
     number("huber", huber, above=0.0)
     count("max_iter", max_iter)
+    count("starts", starts)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
     if measure not in MEASURES:
         raise ParameterError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")

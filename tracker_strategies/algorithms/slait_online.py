@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.feasible import CappedSimplex, FeasibleSet, Simplex
-from tracker_strategies.algorithms.slait import check_slait, slait
+from tracker_strategies.algorithms.slait import STARTS, check_slait, slait
 from tracker_strategies.algorithms.validation import Array, Mask, count, number
 from tracker_strategies.errors import ParameterError
 
@@ -41,11 +41,16 @@ class SLAIT(OnlineAlgorithm):
         Whether fits extrapolate (SQUAREM).
     start : array_like, shape (N,), optional
         Weights before the first fit; uniform by default.
+    starts : int, default 8
+        Starts that a fit tries, of which it keeps the best; 1 is the paper's iteration. See :func:`slait`.
+    seed : int, default 0
+        Of these starts.
 
     Notes
     -----
     The first fit comes after max(2, min(window, every)) rounds, on what there is by then; every fit starts from equal weights,
-    so that it depends on its window only. Cost of a fit: O(iterations window N); of the other rounds O(N). State: the window.
+    so that it depends on its window only. Cost of a fit: O(starts iterations window N); of the other rounds O(N). State: the
+    window.
 
     An asset takes part in a fit once it was seen in 80 % of the rounds of the window; until then it keeps the weight it has.
     A return that was not seen counts as the index's own, which speaks neither for nor against the asset.
@@ -63,7 +68,7 @@ class SLAIT(OnlineAlgorithm):
     [1.0, 0.0, 0.0]
     """
 
-    _state = ("_X", "_y", "_filled", "_fits")
+    _state = ("_X", "_y", "_filled", "_fits", "_spread")
 
     def __init__(
         self,
@@ -78,10 +83,13 @@ class SLAIT(OnlineAlgorithm):
         max_iter: int = 1000,
         accelerate: bool = True,
         start: Any = None,
+        starts: int = STARTS,
+        seed: int = 0,
     ) -> None:
         self.u = number("u", u, above=0.0)
         super().__init__(n_assets, feasible=CappedSimplex(self.u) if self.u < 1.0 else Simplex(), start=start)
-        check_slait(lam, measure, huber, max_iter)
+        check_slait(lam, measure, huber, max_iter, starts, seed)
+        self.starts, self.seed = int(starts), int(seed)
         self.lam, self.measure, self.huber, self.max_iter = float(lam), measure, float(huber), int(max_iter)
         self.window, self.every = count("window", window), count("every", every)
         if self.window < 2:
@@ -90,6 +98,7 @@ class SLAIT(OnlineAlgorithm):
         self._X: Array = np.full((self.window, self.n_assets), np.nan)
         self._y: Array = np.zeros(self.window)
         self._filled = self._fits = 0
+        self._spread = 0.0
 
     def _forget(self, left: Mask) -> None:
         self._X[:, left] = np.nan
@@ -130,7 +139,7 @@ class SLAIT(OnlineAlgorithm):
 
     def _solve(self, X: Array, y: Array, room: float) -> Array:
         """Return the weights of the names in X, with sum `room`, that track y."""
-        return slait(
+        fit = slait(
             X,
             y,
             lam=self.lam,
@@ -140,8 +149,12 @@ class SLAIT(OnlineAlgorithm):
             max_iter=self.max_iter,
             accelerate=self.accelerate,
             total=room,
-        ).w
+            starts=self.starts,
+            seed=self.seed,
+        )
+        self._spread = fit.spread
+        return fit.w
 
     def diagnostics(self) -> dict[str, float]:
-        """Return the number of fits so far and of assets held."""
-        return {"fits": float(self._fits), "held": float(np.count_nonzero(self._w))}
+        """Return the number of fits so far, of assets held, and the spread of the objective over the starts of the last fit."""
+        return {"fits": float(self._fits), "held": float(np.count_nonzero(self._w)), "spread": self._spread}

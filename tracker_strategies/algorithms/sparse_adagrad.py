@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms.adagrad import RULES
+from tracker_strategies.algorithms.adagrad import ROUNDING2, RULES
 from tracker_strategies.algorithms.base import MAX_NORM2
 from tracker_strategies.algorithms.feasible import Box, FeasibleSet, RealSpace
 from tracker_strategies.algorithms.gradient_learner import MAX_GRADIENT2
@@ -143,6 +143,8 @@ class SparseAdaGrad(Stateful):
         y = label(y) if self.loss == "hinge" else number("y", y, error=InputError)
         w = self._at(J)
         loss, slope = loss_and_slope(self.loss, float(w.dot(x)), y, self.eps)
+        if self.loss == "squared" and slope * slope <= ROUNDING2 * float(x.dot(x)):
+            slope = 0.0
         g = slope * x
         if not float(g.dot(g)) <= MAX_GRADIENT2:
             raise InputError(f"the gradient of the {self.loss} loss is too large to be squared: y={y:g}")

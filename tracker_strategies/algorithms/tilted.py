@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.composition import checked_portfolio_learner, require_all_names
 from tracker_strategies.algorithms.side_information import Round, SideInformation
 from tracker_strategies.algorithms.side_informed import checked_signal, signal_of_round
 from tracker_strategies.algorithms.side_smooth import NegativeLogReturn
@@ -28,7 +29,8 @@ class Tilted(OnlineAlgorithm):
     n_assets : int
         Number of assets N.
     learner : OnlineAlgorithm
-        Any learner of portfolios; a fresh copy of it learns.
+        A learner of portfolios that has learned nothing so far; a fresh copy of it learns. Not :class:`TopNames`, which belongs
+        around this class: a tilt leads to other names.
     side : SideInformation, default NegativeLogReturn()
         :math:`h_t`: a term or a sum of terms.
     lam : float, optional
@@ -59,9 +61,8 @@ class Tilted(OnlineAlgorithm):
         side: SideInformation = NegativeLogReturn(),  # noqa: B008 (immutable)
         lam: float | None = None,
     ) -> None:
-        count("n_assets", n_assets)
-        if not isinstance(learner, OnlineAlgorithm) or learner.n_assets != n_assets or not learner.feasible.portfolio:
-            raise ParameterError(f"learner must choose portfolios of {n_assets} assets, such as PA({n_assets}), got {learner!r}")
+        learner = checked_portfolio_learner(learner, count("n_assets", n_assets))
+        require_all_names("Tilted", learner, "Tilted(n, learner=...)")
         if not isinstance(side, SideInformation):
             raise ParameterError(f"side must be side information such as NegativeLogReturn(), got {side!r}")
         super().__init__(n_assets, feasible=learner.feasible)

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.composition import checked_portfolio_learner, require_plain_set
 from tracker_strategies.algorithms.feasible import Simplex
 from tracker_strategies.algorithms.thresholds import simplex
 from tracker_strategies.algorithms.validation import Array, Mask, count, mask
 from tracker_strategies.errors import ParameterError
+
+FULL = 1e-12
+"""What is left beside names that cannot be traded, up to this, is rounding."""
 
 
 class TopNames(OnlineAlgorithm):
@@ -23,17 +27,18 @@ class TopNames(OnlineAlgorithm):
     ----------
     n_assets : int
     learner : OnlineAlgorithm
-        Any learner of portfolios for N assets; a fresh copy of it learns.
+        A learner of portfolios for N assets that has learned nothing so far; a fresh copy of it learns. One with caps or group
+        limits is refused: the largest weights alone would break them.
     max_names : int
         Most names held, 1 to N. A name that was not seen keeps its weight and counts.
     """
 
     _state = ("_inner",)
+    _keeps_to_names = True
 
     def __init__(self, n_assets: int, *, learner: OnlineAlgorithm | None = None, max_names: int = 30) -> None:
-        count("n_assets", n_assets)
-        if not isinstance(learner, OnlineAlgorithm) or learner.n_assets != n_assets or not learner.feasible.portfolio:
-            raise ParameterError(f"learner must choose portfolios of {n_assets} assets, such as PA({n_assets}), got {learner!r}")
+        learner = checked_portfolio_learner(learner, count("n_assets", n_assets))
+        require_plain_set("TopNames", learner)
         super().__init__(n_assets, feasible=Simplex())
         self.max_names = count("max_names", max_names)
         if self.max_names > self.n_assets:
@@ -58,6 +63,8 @@ class TopNames(OnlineAlgorithm):
             stay = np.ones(self.n_assets, dtype=np.bool_) if before is None else before
             stay = stay if self._active is None else stay & self._active
             seen = mask("observed", observed, self.n_assets)
+            if not (stay & seen).any() and not self._w[~stay].any():
+                return self._commit(self._w)  # nobody was seen and nobody leaves
             fixed = stay & ~seen if (stay & seen).any() else None
         return self._commit(self._top(w, fixed))
 
@@ -72,13 +79,15 @@ class TopNames(OnlineAlgorithm):
 
     def _top(self, w: Array, fixed: Mask | None) -> Array:
         kept = np.zeros(self.n_assets) if fixed is None else np.where(fixed, self._w, 0.0)
-        most, room = max(self.max_names - int(np.count_nonzero(kept)), 1), 1.0 - float(kept.sum())
+        most, room = self.max_names - int(np.count_nonzero(kept)), 1.0 - float(kept.sum())
+        if most <= 0 or room <= FULL:
+            return kept if abs(room) <= FULL else kept / kept.sum()
         wanted = w if fixed is None else np.where(fixed, 0.0, w)
         # Only names at or above the last place are sorted; among equals the first come first.
         least = float(np.partition(wanted, -most)[-most]) if most < self.n_assets else 0.0
         best = np.flatnonzero((wanted >= least) & (wanted > 0.0))
         best = best[np.argsort(-wanted[best], kind="stable")[:most]]
-        if room <= 0.0 or not len(best):
+        if not len(best):
             return kept / kept.sum() if kept.any() else w.copy()
         kept[best] = simplex(wanted[best], room)
         return kept

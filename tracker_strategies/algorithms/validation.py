@@ -21,14 +21,16 @@ FLOAT64 = np.dtype(np.float64)
 
 
 def real_array(name: str, value: Any, error: type[ValueError]) -> Array:
-    """Return `value` as float64, without a copy when it is one already; strings, booleans and complex numbers are refused."""
+    """Return `value` as float64 in C order, without a copy when it is that already; strings, booleans and complex numbers are
+    refused. One layout means one order of sums: equal numbers give equal results, bit by bit.
+    """
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as problem:
         raise error(f"{name} is not an array of numbers: {problem}") from problem
     if array.dtype.kind not in "fiu":
         raise error(f"{name} must hold real numbers, got dtype {array.dtype}")
-    return array.astype(np.float64, copy=False)
+    return array.astype(np.float64, order="C", copy=False)
 
 
 def finite_vector(name: str, value: Any, error: type[ValueError] = InputError, size: int | None = None) -> Array:

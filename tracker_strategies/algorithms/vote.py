@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.composition import require_all_names, require_untrained
 from tracker_strategies.algorithms.covering import CoveringShare
 from tracker_strategies.algorithms.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.fixed_share import FixedShare
@@ -37,8 +38,10 @@ class Vote(OnlineAlgorithm):
     n_assets : int
         Number of assets N.
     members : sequence of OnlineAlgorithm
-        Learners for N assets and one target each, at least one, of any class. Fresh copies of them vote; those that were given
-        are left alone. One with several portfolios, as :class:`LeastSquares` with several discounts, has as many votes.
+        Learners for N assets and one target each, at least one, of any class, which have learned nothing so far. Fresh copies of
+        them vote; those that were given are left alone. One with several portfolios, as :class:`LeastSquares` with several
+        discounts, has as many votes. The mean keeps the limits of a set that all members share; of several sets it keeps none
+        but the simplex. :class:`TopNames` belongs around the vote: the mean of a few names each is many.
     names : sequence of str, optional
         One for each vote, all different; by default the members' classes, numbered where needed.
     rate : float, default 8
@@ -250,6 +253,8 @@ def _checked(member: Any, n_assets: int, predictions: Any) -> OnlineAlgorithm:
         raise ParameterError(f"members must be for {n_assets} assets, got {member!r}")
     if getattr(member, "n_targets", 1) != 1:
         raise ParameterError(f"members must follow one target each, got {member!r}")
+    require_untrained(member)
+    require_all_names("Vote", member, "Vote(n, members=[...])")
     if predictions == "forecast" and not hasattr(member, "forecast"):
         raise ParameterError(f"predictions='forecast' needs members with a method forecast, got {member!r}")
     return member

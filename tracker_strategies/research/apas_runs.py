@@ -86,7 +86,7 @@ def rolling_slait(X: FloatArray, y: FloatArray, start: int, *, window: int, ever
     earned = np.empty(len(y) - start)
     for t in range(start, len(y), every):
         past = slice(max(0, t - window), t)
-        fit = slait(X[past], y[past], lam=lam, measure=measure, max_iter=SLAIT_ITERATIONS, accelerate=False)
+        fit = slait(X[past], y[past], lam=lam, measure=measure, max_iter=SLAIT_ITERATIONS, accelerate=False, starts=1)
         earned[t - start : t - start + every] = X[t : t + every] @ fit.w
     return earned
 

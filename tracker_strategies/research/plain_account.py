@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import daxpy, ddot, dscal
 
 from datafeeds import MarketPanel
-from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
@@ -64,17 +63,16 @@ def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
     y = tracker.goal.returns(levels[:-1], levels[1:])
     y = y if tracker.goal.each else y.tolist()
     if tracker.fill is FillMode.CLOSE and all(due):
-        return _filled_at_close(x, y, tracker.algorithm, tracker.rebalancer.costs, cash)
+        return _filled_at_close(x, tracker.run(x, y), tracker.rebalancer.costs, cash)
     return _in_sequence(panel, x, y, tracker, due, cash)
 
 
-def _filled_at_close(x: FloatArray, y: Any, algorithm: OnlineAlgorithm, costs: CostModel, cash: float) -> Path:
-    """All bars at once. Filled at the close on every bar, the account is always invested in proportion to the weights, so that
-    its shares before a trade are the drifted weights whatever it is worth: what each trade costs, as a fraction of the account,
-    can be had for all bars together.
+def _filled_at_close(x: FloatArray, w: FloatArray, costs: CostModel, cash: float) -> Path:
+    """All bars at once, from the weights decided on each. Filled at the close on every bar, the account is always invested in
+    proportion to the weights, so that its shares before a trade are the drifted weights whatever it is worth: what each trade
+    costs, as a fraction of the account, can be had for all bars together.
     """
     T, N = len(x) + 1, x.shape[1]
-    w = algorithm.run(x, y)
     drifted = np.zeros((T, N))
     whole, have, growth, s, gross = np.ones((5, T - 1))
     have[0] = 0.0
@@ -114,7 +112,7 @@ def _affordable_rows(
 def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, due: list[bool], cash: float) -> Path:
     """Bar by bar: what a fill at the open leaves over depends on all that came before."""
     T, N = panel.close.shape
-    w, mode = tracker.algorithm.run(x, y), tracker.fill
+    w, mode = tracker.run(x, y), tracker.fill
     # Prices return `night` to the fill and `day` after it; without opens the open of a bar is its close.
     night, day = x, None
     if panel.open is not None and mode is not FillMode.CLOSE:

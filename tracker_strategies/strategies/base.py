@@ -26,7 +26,7 @@ from tracker_strategies.strategies.gate import Bar, PanelGate, check_close_fills
 from tracker_strategies.strategies.goal import Goal
 from tracker_strategies.strategies.roles import find_assets, find_targets
 from tracker_strategies.strategies.te_budget import BudgetTuner
-from tracker_strategies.strategies.tracker import Tracker
+from tracker_strategies.strategies.tracker import Tracker, order_by_symbol
 from tracker_strategies.strategies.universe import Universe
 from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs, with_few_names
 from tracker_strategies.strategies.year import settle_year, year_of_feed
@@ -117,7 +117,11 @@ class TrackerStrategy(bt.Strategy):
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """The algorithm that chooses the weights, from the strategy's params, its assets' names and the number of targets."""
+        """The algorithm that chooses the weights, from the strategy's params, its assets' names and the number of targets.
+
+        The names are sorted, whatever the order of the feeds, and the algorithm's arrays are in the order of `symbols`: ties and
+        draws go by symbol. What comes from the bars and what goes to the orders is put in order around it.
+        """
         raise NotImplementedError(
             f"{cls.__name__} must say which algorithm it runs: override make_algorithm(cls, p, symbols, n_targets)"
         )
@@ -125,8 +129,10 @@ class TrackerStrategy(bt.Strategy):
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
         """What the strategy does on a bar, without backtrader around it."""
-        algorithm = cls.wrap(p, cls.make_algorithm(p, symbols, n_targets))
-        tuner = cls.make_tuner(p, symbols)
+        order = None if cls.by_position(p) else order_by_symbol(symbols)
+        names = symbols if order is None else tuple(symbols[i] for i in order)
+        algorithm = cls.wrap(p, cls.make_algorithm(p, names, n_targets))
+        tuner = cls.make_tuner(p, names)
         if tuner is not None:
             tuner.wrap = lambda learner: cls.wrap(p, learner)
         return Tracker(
@@ -138,7 +144,13 @@ class TrackerStrategy(bt.Strategy):
             Goal(n_targets, p.blend, p.enhance, p.bars_per_year, each=getattr(algorithm, "n_targets", 1) > 1),
             tuner=tuner,
             signal=_signal(p),
+            order=order,
         )
+
+    @classmethod
+    def by_position(cls, p: Any) -> bool:
+        """Whether a param speaks of assets by their position among the feeds: then the algorithm keeps that order."""
+        return False
 
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
@@ -152,7 +164,7 @@ class TrackerStrategy(bt.Strategy):
 
     @property
     def algorithm(self) -> OnlineAlgorithm:
-        """The algorithm, for its diagnostics and state."""
+        """The algorithm, for its diagnostics and state. Its arrays are in the order of the sorted symbols."""
         return self.tracker.algorithm
 
     @property

@@ -46,6 +46,11 @@ class ConstantWeight(TrackerStrategy):
         """The given weights, scaled to sum 1."""
         return ConstantWeights(len(symbols), start=given_weights(p.weights, symbols))
 
+    @classmethod
+    def by_position(cls, p: Any) -> bool:
+        """Where the weights are a sequence."""
+        return p.weights is not None and not isinstance(p.weights, str | Mapping)
+
 
 def given_weights(given: Any, symbols: tuple[str, ...]) -> Any:
     """A weight vector in the order of the symbols, from a mapping, a sequence or ``SYMBOL:WEIGHT,...``."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms import OnlineAlgorithm, SideInformation, Simplex, Tilted
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.ensemble import EnsembleTracker
-from tracker_strategies.strategies.passive_aggressive import DEFAULT_KAPPA, side_information
+from tracker_strategies.strategies.passive_aggressive import DEFAULT_KAPPA, names_positions, side_information
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.wrapping import minding_costs, refuse_both, with_few_names
 
@@ -62,9 +62,14 @@ class EnhancedEnsembleTracker(EnsembleTracker):
         return TiltTuner(super().make_algorithm(p, symbols, 1), side_information(p), p.te_budget, p.budget_bars)
 
     @classmethod
+    def by_position(cls, p: Any) -> bool:
+        """Where side information of the user's own has one number per asset, or is a function of all."""
+        return names_positions(p.side)
+
+    @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
         """Minding costs or kept to a few names; the members of the vote are in their coordinates already."""
-        refuse_both(p)
+        refuse_both(p, algorithm)
         return with_few_names(p, minding_costs(p, algorithm))
 
 

@@ -24,7 +24,8 @@ class LeastSquaresTracker(TrackerStrategy):
       - ``damping`` (0.5): 0 counts rounds by the square of their returns, 1 counts them all alike
       - ``coordinates`` ("holdings")
       - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by selection and elimination:
-        :class:`~tracker_strategies.algorithms.SparseLeastSquares`
+        :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The first choice comes after 40 bars; until then all names
+        are held in equal parts
     """
 
     alias_name = "least-squares"
@@ -46,7 +47,7 @@ class LeastSquaresTracker(TrackerStrategy):
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
         """In holdings and minding costs, where asked for; the names are limited already."""
-        refuse_both(p)
+        refuse_both(p, algorithm)
         return minding_costs(p, in_coordinates(p, algorithm))
 
 
@@ -70,7 +71,7 @@ class EnsembleTracker(TrackerStrategy):
       - ``rate`` (6), ``share`` (0.01): how fast the vote learns and forgets: see :class:`~tracker_strategies.algorithms.Vote`
       - ``coordinates`` ("holdings")
       - ``max_names`` (None): most names held. A vote of sparse portfolios is not sparse: with a limit, sparse least squares at a
-        discount of 0.99 does it alone, with ``review`` (20) bars between two choices of the names
+        discount of 0.99 does it alone, with ``review`` (20) bars between two choices of the names, the first after 40 bars
     """
 
     alias_name = "ensemble"
@@ -100,7 +101,7 @@ class EnsembleTracker(TrackerStrategy):
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
         """The members are in their coordinates already."""
-        refuse_both(p)
+        refuse_both(p, algorithm)
         return minding_costs(p, algorithm)
 
 

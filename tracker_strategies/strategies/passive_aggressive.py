@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracker_strategies.algorithms import (
     APAS,
     PA,
@@ -12,12 +14,15 @@ from tracker_strategies.algorithms import (
     SLAIT,
     AlphaSignal,
     Constant,
+    Linear,
     MultiplicativePA,
     NegativeLogReturn,
     OnlineAlgorithm,
+    Quadratic,
     SideInformation,
     Sum,
     SwitchingCost,
+    WeightedL1,
 )
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
@@ -108,6 +113,11 @@ class PASTracker(PATracker):
         return cls.make_learner(p, symbols)(p.lam)
 
     @classmethod
+    def by_position(cls, p: Any) -> bool:
+        """Where side information of the user's own has one number per asset, or is a function of all."""
+        return names_positions(p.side)
+
+    @classmethod
     def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:
         """Where a budget was given."""
         return None if p.te_budget is None else BudgetTuner(cls.make_learner(p, symbols), p.te_budget, p.budget_bars)
@@ -153,16 +163,38 @@ class SLAITTracker(TrackerStrategy):
         ``huber``)
       - ``window`` (100), ``every`` (10): bars of a fit, and from one fit to the next
       - ``huber`` (1e-3): where the tails begin
+      - ``starts`` (8): starts of a fit, of which the best is kept, drawn with ``seed`` (0); 1 is the paper's iteration, in an
+        eighth of the time
     """
 
     alias_name = "slait"
-    diagnostic_lines: tuple[str, ...] = ("held",)
-    params: Any = (("lam", 1e-7), ("max_weight", 1.0), ("measure", "ete"), ("window", 100), ("every", 10), ("huber", 1e-3))
+    diagnostic_lines: tuple[str, ...] = ("held", "spread")
+    params: Any = (
+        ("lam", 1e-7),
+        ("max_weight", 1.0),
+        ("measure", "ete"),
+        ("window", 100),
+        ("every", 10),
+        ("huber", 1e-3),
+        ("starts", 8),
+        ("seed", 0),
+    )
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """SLAIT with these settings."""
-        return SLAIT(len(symbols), lam=p.lam, u=p.max_weight, measure=p.measure, window=p.window, every=p.every, huber=p.huber)
+        options = {name: getattr(p, name) for name in ("lam", "measure", "window", "every", "huber", "starts", "seed")}
+        return SLAIT(len(symbols), u=p.max_weight, **options)
+
+
+def names_positions(side: Any) -> bool:
+    """Whether side information knows assets by their positions; the terms that strategies make by name do not."""
+    if not isinstance(side, SideInformation):
+        return False
+    if isinstance(side, Sum):
+        return any(map(names_positions, side.terms))
+    same_for_all = isinstance(side, NegativeLogReturn | SwitchingCost | AlphaSignal | Constant | Linear | Quadratic | WeightedL1)
+    return not same_for_all or any(isinstance(getattr(side, name), np.ndarray) for name in side.parameters)
 
 
 def side_information(p: Any) -> SideInformation:

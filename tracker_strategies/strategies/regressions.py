@@ -6,10 +6,11 @@ from typing import Any
 
 from tracker_strategies.algorithms import RLS, AdaptiveLasso, MultiTargetPA, OnlineAlgorithm, RecursiveLars, SparsePLS
 from tracker_strategies.algorithms import RandomPortfolios as RandomLearners
+from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.goal import numbers, omega_of
 from tracker_strategies.strategies.limits import limits
-from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs
+from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs, refuse_both
 
 DEFAULT_NAMES = 30
 
@@ -38,7 +39,9 @@ class MultiIndexTracker(TrackerStrategy):
 
 
 class RegressionTracker(TrackerStrategy):
-    """What the regressions have in common: they limit the number of names themselves."""
+    """What the regressions have in common: they limit the number of names themselves, once they have learned for 20 bars; until
+    then the start is held, all names in equal parts.
+    """
 
     @classmethod
     def options(cls, p: Any, n_targets: int, *names: str) -> dict[str, Any]:
@@ -48,6 +51,7 @@ class RegressionTracker(TrackerStrategy):
     @classmethod
     def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
         """In holdings and minding costs, where asked for; the names are limited already."""
+        refuse_both(p, algorithm)
         return minding_costs(p, in_coordinates(p, algorithm))
 
 
@@ -159,6 +163,11 @@ class RandomPortfolios(RegressionTracker):
         """Random supports with fitted weights."""
         options = cls.options(p, n_targets, "forgetting", "seed")
         theta = at_most(p.theta if p.max_names is None else p.max_names, symbols)
+        if p.max_names is not None and theta < len(symbols) and p.portfolios != 1:
+            raise ParameterError(
+                f"max_names={p.max_names!r} is kept by one portfolio, and the mean of portfolios={p.portfolios!r} holds more "
+                "names: leave one of the two out"
+            )
         return RandomLearners(len(symbols), n_portfolios=p.portfolios, theta=theta, **options)
 
 

@@ -5,7 +5,7 @@ backtrader's Strategies, the numpy replay and the paper account all drive this o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.universe import Universe
 
 FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.int64]
 
 
 class Tracker:
@@ -45,6 +46,9 @@ class Tracker:
         Chooses a parameter of the algorithm on the first bars.
     signal : callable, optional
         From a bar to one number per asset, for algorithms that take side information. NaN is no view.
+    order : (N,) int, optional
+        Positions of the names in the order in which the algorithm knows them: see :func:`order_by_symbol`. By default that of the
+        feeds. All that goes in and comes out here is in the order of the feeds.
 
     Attributes
     ----------
@@ -53,6 +57,9 @@ class Tracker:
     bar : Bar or None
         The latest bar.
     """
+
+    _order: IndexArray | None = None  # as in checkpoints from before there was an order
+    _place: IndexArray | None = None
 
     def __init__(
         self,
@@ -65,10 +72,12 @@ class Tracker:
         *,
         tuner: BudgetTuner | None = None,
         signal: Callable[[Bar], Any] | None = None,
+        order: IndexArray | None = None,
     ) -> None:
         self.algorithm = algorithm if tuner is None else tuner.start()
         self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
         self.goal, self.tuner, self.signal = goal, tuner, signal
+        self._order, self._place = order, None if order is None else np.argsort(order)
         self.weights: FloatArray = np.zeros(algorithm.n_assets)
         self.bar: Bar | None = None
         self._base: Bar | None = None  # the bar that the next return is measured from
@@ -146,23 +155,24 @@ class Tracker:
             if not (np.isfinite(bar.target).all() and (active is None or active.any())):
                 return False
             self._base, self._span = bar, 0
-            self.weights = self.algorithm.weights if active is None else self.algorithm.restrict(active)
+            self.weights = self._out(self.algorithm.weights if active is None else self.algorithm.restrict(self._in(active)))
         elif bar.fresh:
             self.weights = self._learn(self._base, bar)
             self._base, self._span = bar, 0
         elif changed:
-            self.weights = self.algorithm.restrict(active)
+            self.weights = self._out(self.algorithm.restrict(self._in(active)))
         # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
         late, self._changed = self._changed, changed
         return self.schedule.due(bar.date) or changed or late
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
         y = self.goal.returns(before.target, bar.target, self._span)
+        x = bar.close / before.close - 1.0
         extra: dict[str, Any] = {}
         if self.signal is not None:
-            extra["signal"] = np.nan_to_num(np.asarray(self.signal(bar), dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+            numbers = np.nan_to_num(np.asarray(self.signal(bar), dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+            extra["signal"] = self._in(numbers) if numbers.shape == x.shape else numbers  # to be refused by the learner
         active = self.universe.active
-        x = bar.close / before.close - 1.0
         if not (bar.age is None and before.age is None and active is None):
             # A return is seen when the name traded on both bars; the jump after a halt spans more bars than y does.
             seen = np.ones(len(x), dtype=bool)
@@ -170,10 +180,39 @@ class Tracker:
                 if one.age is not None:
                     seen &= one.age == 0
             x = np.where(seen, x, 0.0)
-            extra |= {"active": active, "observed": seen}
+            extra |= {"active": self._in(active), "observed": self._in(seen)}
+        x = self._in(x)
         weights = self.algorithm.update(x, y, **extra)
         if self.tuner is not None:
             tuned = self.tuner.feed(x, y, extra)
             if tuned is not None:
                 self.algorithm, weights = tuned, tuned.weights
+        return self._out(weights)
+
+    def run(self, x: FloatArray, y: Any) -> FloatArray:
+        """Learn from T bars on which every name was seen and may be held; return the weights before the first and after each."""
+        if self._order is None:
+            return self.algorithm.run(x, y)
+        return np.ascontiguousarray(self.algorithm.run(x[:, self._order], y)[:, self._place])
+
+    def _in(self, values: Any) -> Any:
+        """One value per name (or None), from the order of the feeds to that of the algorithm."""
+        return values if self._order is None or values is None else values[self._order]
+
+    def _out(self, weights: FloatArray) -> FloatArray:
+        """Weights, from the order of the algorithm to that of the feeds."""
+        if self._place is None:
+            return weights
+        weights = weights[self._place]
+        weights.setflags(write=False)
         return weights
+
+
+def order_by_symbol(symbols: Sequence[str]) -> IndexArray | None:
+    """Positions of the symbols, sorted by name; None where they are sorted already.
+
+    Algorithms decide ties, draw names by lot and add up numbers in the order in which they know the names. One order for all ways
+    to add the feeds makes one outcome.
+    """
+    order = sorted(range(len(symbols)), key=symbols.__getitem__)
+    return None if order == list(range(len(symbols))) else np.array(order)
