@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from indicators.by_date import Series
 from indicators.tracking import ErrorWindow
-from tracker_strategies.analysis.analyzers import AccountRows
+from tracker_strategies.analysis.account_rows import AccountRows
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.account_watch import AccountWatch
 from tracker_strategies.strategies.roles import find_targets

@@ -16,7 +16,7 @@ ALLOWED = {
     "datafeeds": {"datafeeds"},
     "indicators": {
         "indicators",
-        "tracker_strategies.analysis.analyzers",
+        "tracker_strategies.analysis.account_rows",
         "tracker_strategies.execution.account_watch",
         "tracker_strategies.strategies.roles",
         "tracker_strategies.errors",

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tracker_strategies.analysis.figures import why_unscored
+from tracker_strategies.analysis.figures import unscored
 from tracker_strategies.analysis.finished import is_run, read_run
 from tracker_strategies.analysis.pages import check_page
 from tracker_strategies.analysis.record import RunRecord
@@ -42,20 +42,6 @@ def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, a
 
         place = comparison(shown, page, lead=setting)
         notes.print(f"page  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
-
-
-def unscored(records: Sequence[RunRecord]) -> list[str]:
-    """What to say about runs that are not scored, or on fewer bars than others, because they got to their targets late."""
-    bars = {r.strategy: r.metrics()["n_bars"] for r in records}
-    most = max(bars.values())
-    words = []
-    for record in records:
-        n, took = bars[record.strategy], record.metrics()["entry_bars"]
-        if not n:
-            words.append(f"{record.strategy}: no bar is scored, {why_unscored(record)}.")
-        elif n < most:
-            words.append(f"{record.strategy}: took {took} bars to get to its target and is scored on {n} bars, others on {most}.")
-    return words
 
 
 def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) -> None:

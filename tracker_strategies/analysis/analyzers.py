@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import backtrader as bt
@@ -12,140 +11,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.entry import Entry, EntryWatch
+from tracker_strategies.analysis.account_rows import AccountRows
+from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
+from tracker_strategies.analysis.order_log import bar_dates, order_table
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.execution.account_watch import AccountWatch
-from tracker_strategies.execution.desk import FillColumns, Fills
-from tracker_strategies.execution.fills import FillMode
-from tracker_strategies.execution.order_reader import OrderReader
-from tracker_strategies.execution.tracker_desk import TrackerDesk
+from tracker_strategies.execution.desk import FillColumns
 from tracker_strategies.strategies.roles import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
 
-ORDER_COLUMNS = ("date", "symbol", "size", "price", "value", "commission")
-
-
-def bar_dates(numbers: Any) -> NDArray[np.datetime64]:
-    """Dates, or date numbers of backtrader, as dates; whole days, the usual case, without a loop."""
-    if len(numbers) and isinstance(numbers[0], np.datetime64):
-        return np.array(numbers, dtype="datetime64[ns]")
-    days = np.asarray(numbers, dtype=np.float64)
-    if (days == np.floor(days)).all():
-        return (days.astype(np.int64) - 719163).astype("datetime64[D]").astype("datetime64[ns]")
-    return np.array([np.datetime64(bt.num2date(x).replace(tzinfo=None), "ns") for x in days], dtype="datetime64[ns]")
-
-
-def order_table(log: Sequence[FillColumns], symbols: Sequence[str]) -> pd.DataFrame:
-    """Fills as a table, one row each."""
-    if not log:
-        return _no_orders().copy()
-    asset, when, size, price, fee = (np.concatenate(column) for column in zip(*log, strict=True))
-    names = np.array(symbols, dtype=object)[asset]
-    columns = (bar_dates(when), names, size, price, np.abs(size) * price, fee)
-    return pd.DataFrame(dict(zip(ORDER_COLUMNS, columns, strict=True)))
-
-
-@cache
-def _no_orders() -> pd.DataFrame:
-    """The table without rows. pandas takes a millisecond to make it, which counts in a sweep."""
-    none = FillColumns(np.zeros(0, dtype=np.int64), *(np.zeros(0) for _ in range(4)))
-    return order_table([none], ())
-
 
 def _stacked(rows: Sequence[FloatArray], width: int) -> FloatArray:
     """Rows of equal length as a matrix; for hundreds of rows several times faster than ``np.array``."""
     return np.concatenate(rows).reshape(len(rows), width) if rows else np.zeros((0, width))
-
-
-class AccountRows:
-    """What happens to a strategy's account, bar by bar, as analyzers of any strategy see it.
-
-    Call :meth:`turn` on every turn of the engine. A turn without a bar, which resampled feeds bring, makes no row; what was
-    filled and paid in on it counts on the next one.
-
-    Parameters
-    ----------
-    strategy : bt.Strategy
-    assets : sequence of feeds
-        Names that it may hold.
-    trades : bool
-        Whether to look at all fills; else only at those of the entry, and at the cash that comes in and goes out.
-
-    Attributes
-    ----------
-    value, flow : list of float
-        At the close; and the cash booked on the bar.
-    traded, paid : list of float
-        Value of the fills over the value at the close before; commission and slippage in money.
-    """
-
-    def __init__(self, strategy: Any, assets: Sequence[Any], *, trades: bool) -> None:
-        self.strategy, self.assets, self._trades = strategy, assets, trades
-        self.desk: TrackerDesk | OrderReader = getattr(strategy, "desk", None) or OrderReader(strategy, assets)
-        self.tracker: Tracker | None = getattr(strategy, "tracker", None)
-        self._watch = AccountWatch(strategy)
-        self._entry = EntryWatch(None if self.tracker is None else self.tracker.rebalancer)
-        self.value: list[float] = []
-        self.flow: list[float] = []
-        self.traded: list[float] = []
-        self.paid: list[float] = []
-        self.fills: Fills | None = None
-        self._booked = 0.0
-        self._early: Fills | None = None
-
-    def turn(self) -> bool:
-        """A turn of the engine; whether it brought a bar."""
-        if not self._trades:
-            self._booked += self._watch.flow()
-        fills, early = self.desk.fills() if self._trades or self._entry.waits else None, self._early
-        if early is not None:
-            fills = early if fills is None else early + fills
-        if not getattr(self.strategy, "new_bar", True):
-            self._early = fills
-            return False
-        value = self._watch.value()
-        self._early, self.fills = None, fills
-        self.traded.append(0.0 if fills is None else fills.traded / (self.value[-1] if self.value else value))
-        self.paid.append(0.0 if fills is None else fills.paid)
-        self.value.append(value)
-        self.flow.append(self._booked)
-        self._booked = 0.0
-        if self._entry.waits:
-            self._see(fills, value)
-        return True
-
-    def _see(self, fills: Fills | None, value: float) -> None:
-        tracker = self.tracker
-        filled = fills is not None and fills.traded > 0.0
-        self._entry.close(
-            self.desk.sizes(),
-            self.prices(),
-            value,
-            None if tracker is None else tracker.weights,
-            filled=filled,
-            at_close=filled and self._at_close(fills),
-        )
-
-    def _at_close(self, fills: Any) -> bool:
-        """Whether fills booked on this bar were filled at the close before: backtrader dates them back."""
-        if self.tracker is not None:
-            return self.tracker.fill is FillMode.CLOSE
-        done = fills.columns()
-        return all(when < self.assets[i].datetime[0] for i, when in zip(done.asset, done.when, strict=True))
-
-    def prices(self) -> FloatArray:
-        """(N,) latest closes."""
-        bar = None if self.tracker is None else self.tracker.bar
-        # Trackers make new arrays on every bar, nobody writes to an old one.
-        return np.array([d.close[0] if len(d) else np.nan for d in self.assets]) if bar is None else bar.close
-
-    @property
-    def entry(self) -> Entry:
-        """How the account got to its target."""
-        return self._entry.entry
 
 
 def _assets_of(strategy: Any) -> Any:
@@ -370,7 +250,7 @@ def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: 
         weights=weights,
         turnover=np.array(analyzer._traded),
         cost=np.array(analyzer._paid),
-        orders=_no_orders(),
+        orders=order_table((), ()),
         flow=np.array(analyzer._flow),
         entry=analyzer.entry,
         **named,

@@ -93,3 +93,17 @@ def keys_of(metrics: Sequence[Mapping[str, float]]) -> list[str]:
 def year_words(periods_per_year: float | None) -> str:
     """How many bars a year has, as the end of a sentence; nothing where it is not known."""
     return "" if periods_per_year is None else f"; a year has {periods_per_year:g} bars"
+
+
+def unscored(records: Sequence[RunRecord]) -> list[str]:
+    """What to say about runs that are not scored, or on fewer bars than others, because they got to their targets late."""
+    bars = {r.strategy: r.metrics()["n_bars"] for r in records}
+    most = max(bars.values())
+    words = []
+    for record in records:
+        n, took = bars[record.strategy], record.metrics()["entry_bars"]
+        if not n:
+            words.append(f"{record.strategy}: no bar is scored, {why_unscored(record)}.")
+        elif n < most:
+            words.append(f"{record.strategy}: took {took} bars to get to its target and is scored on {n} bars, others on {most}.")
+    return words

@@ -144,9 +144,9 @@ def print_status(console: Console, status: AccountStatus) -> None:
 
 def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
     """``report``."""
+    from tracker_strategies.analysis.figures import unscored
     from tracker_strategies.analysis.runfolder import as_text
     from tracker_strategies.papertrade.report import report_of, write_report
-    from tracker_strategies.run_pages import unscored
 
     account = PaperAccount(folder)
     report = report_of(account)

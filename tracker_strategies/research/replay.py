@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from datafeeds.clock import PanelClock
 from tracker_strategies.algorithms import kernels
-from tracker_strategies.analysis.analyzers import order_table
 from tracker_strategies.analysis.entry import EntryWatch
 from tracker_strategies.analysis.finished import new_record
+from tracker_strategies.analysis.order_log import order_table
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
