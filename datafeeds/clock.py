@@ -34,6 +34,8 @@ class PanelClock:
     ----------
     row : int
         Current row; -1 before the first bar.
+    ahead : float
+        Date number of the next row; infinity after the last.
     live : bool
         Whether bars run: the lines stand where the clock does.
     moved : bool
@@ -46,33 +48,33 @@ class PanelClock:
         self.panel = panel
         self.when = backtrader_dates(panel.dates).tolist()
         self.columns = PanelColumns(panel, self.when)
-        self.row = -1
-        self.live = False
-        self.moved = False
         self.leader: PanelFeed | None = None
+        self.rest()
         #: The assets, when only the targets were added to the cerebro.
         self.assets: PanelAssets | None = None
 
     def rest(self) -> None:
         """Before the first bar: lines move on their own."""
-        self.row, self.live, self.moved = -1, False, False
-
-    def peek(self) -> float:
-        """Date number of the next row; infinity after the last."""
-        ahead = self.row + 1
-        return self.when[ahead] if ahead < len(self.when) else math.inf
+        self.live = self.moved = False
+        self._go_to(-1)
 
     def step(self) -> bool:
         """Move one row ahead; False, and no move, at the end."""
         self.live = True
         self.moved = self.row + 1 < len(self.when)
-        self.row += self.moved
+        if self.moved:
+            self._go_to(self.row + 1)
         return self.moved
 
     def step_back(self) -> None:
         """Undo the last step, if it has not been undone: a feed from elsewhere has an earlier bar to deliver first."""
-        self.row -= self.moved
+        if self.moved:
+            self._go_to(self.row - 1)
         self.moved = False
+
+    def _go_to(self, row: int) -> None:
+        self.row = row
+        self.ahead = self.when[row + 1] if row + 1 < len(self.when) else math.inf
 
 
 class PanelColumns:

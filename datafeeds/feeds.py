@@ -128,7 +128,11 @@ class PanelFeed(bt.feed.DataBase):
     # -- movement ----------
 
     def __len__(self) -> int:
-        return len(self.lines[0])
+        clock = self.clock
+        if not (clock.live and self.clocked):
+            return len(self.lines[0])
+        places = self._places
+        return clock.row + 1 if places is None else places[clock.row] + 1
 
     def __getattr__(self, name: str) -> Any:
         """``tick_close`` and the like: bars have no ticks, so that the latest tick is the bar."""
@@ -156,17 +160,20 @@ class PanelFeed(bt.feed.DataBase):
         """Date number of the next row of the panel. Only the loop over the bars asks for it."""
         if not self.clocked:
             return float(super().advance_peek())
-        self.clock.live = True
-        return self.clock.peek()
+        clock = self.clock
+        clock.live = True
+        return clock.ahead
 
     def advance(self, size: int = 1, datamaster: Any = None, ticks: bool = True) -> None:
         """While bars run, move the clock when leading; otherwise it has moved already. Before, move on its own."""
-        if not self.clocked:
-            super().advance(size, datamaster, ticks)
-        elif not self.clock.live:
+        clock = self.clock
+        if clock.live and self.clocked:
+            if clock.leader is self:
+                clock.step()
+        elif self.clocked:
             self.lines.advance(size)
-        elif self.clock.leader is self:
-            self.clock.step()
+        else:
+            super().advance(size, datamaster, ticks)
 
     def rewind(self, size: int = 1) -> None:
         """Take the last step back: a feed from elsewhere has an earlier bar to deliver first."""

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.basket import Basket, fill_columns, tradable_prices
-from tracker_strategies.execution.basket_orders import KeptOrders, announced
+from tracker_strategies.execution.basket_orders import filled_basket
 from tracker_strategies.execution.basket_queue import BasketQueue
 from tracker_strategies.execution.book import Book, Positions
 from tracker_strategies.execution.commission import costs_of, is_simple
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.desk import Fills
+from tracker_strategies.execution.kept_orders import KeptOrders
 from tracker_strategies.execution.listeners import listens, watches_trades
 from tracker_strategies.execution.part import Part
 from tracker_strategies.execution.sums import inner
@@ -48,7 +49,7 @@ class BasketBroker(BasketQueue):
         self.book: Book | None = None
         self.costs = CostModel()
         self._settings: tuple[Any, ...] = ()
-        self._gate: Any = None
+        self.gate: Any = None
         self._baskets: list[Basket] = []
         self._filled: dict[int, Fills] = {}
 
@@ -56,7 +57,7 @@ class BasketBroker(BasketQueue):
         """Open the fast lane for the only strategy of a run, whose prices a gate reads; False if the settings forbid it."""
         if not takes_lane(self):
             return False
-        self._gate, self.book, self.costs, self._settings = gate, part.book, costs_of(self), lane_settings(self)
+        self.gate, self.book, self.costs, self._settings = gate, part.book, costs_of(self), lane_settings(self)
         positions = Positions()
         positions.update(self.positions)
         positions.keep_in(part.book)
@@ -128,7 +129,7 @@ class BasketBroker(BasketQueue):
             extra = self._cash_addition.popleft()
             self._fundshares += extra / self._fundval
             self.cash += extra
-        held = worth(book.sizes, self._gate.read().close)
+        held = worth(book.sizes, self.gate.read().close)
         self._value = self._valuelever = self.cash + held
         self._fundval = self._value / self._fundshares
         self._valuemkt = self._valuemktlever = held
@@ -140,7 +141,7 @@ class BasketBroker(BasketQueue):
         """Gain of the open positions. In the fast lane it is worked out when asked for: nothing on a bar needs it."""
         if self.book is None:
             return self._gain
-        return worth(self.book.sizes, self._gate.read().close) - float(self.book.cost.sum())
+        return worth(self.book.sizes, self.gate.read().close) - float(self.book.cost.sum())
 
     @_unrealized.setter
     def _unrealized(self, value: float) -> None:
@@ -155,7 +156,7 @@ class BasketBroker(BasketQueue):
         if deltas is None:
             self._baskets.append(basket)  # no new bar yet
             return
-        bar, when = self._gate.read(), self._gate.now()
+        bar, when = self.gate.read(), self.gate.now()
         at_close = basket.at_close
         quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)
         flow, traded, paid = costs.outcome(deltas, quoted)
@@ -173,8 +174,10 @@ class BasketBroker(BasketQueue):
         self._filled[id(owner)] = mine if others is None else others + mine
         self.orders.complete = heard
         if heard and before is not None:
-            notices = announced(self, basket, mine.columns(), before, bar)
-            self.orders.extend(notices[-len(notices) // 3 :])
+            done = filled_basket(self, basket, mine.columns(), before, bar)
+            self.orders.owe(done)
+            # In the ordinary broker's words: all submitted, all accepted, all completed.
+            notices = done.notices(bt.Order.Submitted, bt.Order.Accepted, bt.Order.Completed)
             if watches_trades(owner) or owner.cerebro.p.quicknotify:
                 self.notifs.extend(notices)  # the long way, on which backtrader keeps its trades
             else:

@@ -19,7 +19,6 @@ from backtrader.order import OrderData, OrderExecutionBit
 from backtrader.utils import AutoOrderedDict
 from numpy.typing import NDArray
 
-from tracker_strategies.errors import AccountError
 from tracker_strategies.execution.basket import Basket, created_at, session_end
 from tracker_strategies.execution.desk import FillColumns
 
@@ -40,10 +39,10 @@ class FilledBasket:
         Shares (negative for sells), fill price, commission.
     psize, pprice, before : lists of k floats
         Position and its average price after the fill, and that price before it.
-    created, closes : lists of k floats
-        Dates and closes of the bars at which the orders were submitted.
-    lengths : list of k pairs
-        Lengths of the feeds at submission, and at the fill.
+    closes : list of k floats
+        Closes at which the orders were submitted.
+    stamps : list of k triples
+        Dates of the feeds then, and their lengths at submission and at the fill.
     when : float
         Date number of the fill.
     refs : range
@@ -59,9 +58,8 @@ class FilledBasket:
     psize: list[float]
     pprice: list[float]
     before: list[float]
-    created: list[float]
     closes: list[float]
-    lengths: list[tuple[int, int]]
+    stamps: list[tuple[float, int, int]]
     when: float
     refs: list[int]
 
@@ -76,10 +74,10 @@ class FilledBasket:
         return orders
 
 
-def announced(
+def filled_basket(
     broker: Any, basket: Basket, done: FillColumns, before: tuple[FloatArray, FloatArray], bar: Any
-) -> list[BasketOrder]:
-    """News of a filled basket in the ordinary broker's words: all submitted, all accepted, all completed.
+) -> FilledBasket:
+    """A filled basket, ready to be announced.
 
     Parameters
     ----------
@@ -92,9 +90,8 @@ def announced(
     """
     which, book = done.asset, broker.book
     datas = [book.datas[i] for i in which.tolist()]
-    moved = [1] * len(datas) if bar.age is None else (bar.age[which] == 0).astype(int).tolist()  # which have a bar now
-    lengths = [(len(data) - m, len(data)) for data, m in zip(datas, moved, strict=True)]
-    news = FilledBasket(
+    stamps = broker.gate.stamps(datas, basket.when, None if bar.age is None else bar.age[which])
+    return FilledBasket(
         owner=basket.owner,
         comminfo=broker.comminfo[None],
         datas=datas,
@@ -104,13 +101,11 @@ def announced(
         psize=book.sizes[which].tolist(),
         pprice=_average(book.cost[which], book.sizes[which]).tolist(),
         before=_average(before[1][which], before[0][which]).tolist(),
-        created=[data.datetime[-m] for data, m in zip(datas, moved, strict=True)],
+        stamps=stamps,
         closes=basket.closes[which].tolist(),
-        lengths=lengths,
         when=float(done.when[0]),
         refs=list(itertools.islice(bt.Order.refbasis, len(datas))),
     )
-    return news.notices(bt.Order.Submitted, bt.Order.Accepted, bt.Order.Completed)
 
 
 def _average(cost: FloatArray, sizes: FloatArray) -> FloatArray:
@@ -136,8 +131,8 @@ class BasketOrder(bt.Order):
     size = property(lambda self: self.filled.size[self.place])
     ref = property(lambda self: self.filled.refs[self.place])
     ordtype = property(lambda self: bt.Order.Buy if self.filled.size[self.place] > 0.0 else bt.Order.Sell)
-    plen = property(lambda self: self.filled.lengths[self.place][self.status != bt.Order.Submitted])
-    dteos = property(lambda self: session_end(self.data, self.filled.created[self.place]))
+    plen = property(lambda self: self.filled.stamps[self.place][1 if self.status == bt.Order.Submitted else 2])
+    dteos = property(lambda self: session_end(self.data, self.filled.stamps[self.place][0]))
     comminfo = property(lambda self: self.filled.comminfo if self.status == bt.Order.Completed else None)
 
     @property
@@ -149,7 +144,7 @@ class BasketOrder(bt.Order):
     def created(self) -> OrderData:
         """What was asked for."""
         close = self.filled.closes[self.place]
-        return created_at(self.filled.created[self.place], self.size, close)
+        return created_at(self.filled.stamps[self.place][0], self.size, close)
 
     @property
     def executed(self) -> BasketExecution:
@@ -259,31 +254,3 @@ class BasketExecution:
 
     def __getitem__(self, key: int) -> OrderExecutionBit:
         return self.exbits[key]
-
-
-class KeptOrders(list[Any]):
-    """``broker.orders``: every order so far. It cannot be read when some were never made, because nobody listened to them."""
-
-    complete = True
-
-    def _check(self) -> None:
-        if not self.complete:
-            raise AccountError(
-                "broker.orders: nobody listened to the orders of this run, so that none were kept; define notify_order in the "
-                "strategy, or pass broker='ordinary' to it"
-            )
-
-    def __iter__(self) -> Iterator[Any]:
-        self._check()
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        self._check()
-        return super().__len__()
-
-    def __getitem__(self, key: Any) -> Any:
-        self._check()
-        return super().__getitem__(key)
-
-    def __reduce__(self) -> Any:
-        return KeptOrders, (), {"complete": self.complete}, super().__iter__()

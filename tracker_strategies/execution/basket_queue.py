@@ -244,7 +244,7 @@ class BasketQueue(bt.brokers.BackBroker):
         for order in orders:
             self._ocoize(order, None)
             self._pchildren[order.ref].append(order)
-        self.orders.extend(orders)
+            self.orders.append(order)
         news = [order.clone() for order in orders]
         queued = list(self.notifs)
         place = next((i for i, item in enumerate(queued) if item is basket), len(queued))

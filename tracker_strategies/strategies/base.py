@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket_broker import host
+from tracker_strategies.execution.basket_orders import BasketOrder
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
@@ -233,6 +234,12 @@ class TrackerStrategy(bt.Strategy):
         """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
         if self._orderspending or self._tradespending or qorders or qtrades or hears_cash(self):
             super()._notify(list(qorders), list(qtrades))
+
+    def clear(self) -> None:
+        """End of a bar. backtrader keeps all it has announced for ever, and looks at it no more; orders of the fast lane go."""
+        self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
+        self._orderspending: list[Any] = []
+        self._tradespending: list[Any] = []
 
     # -- the bar ----------
 

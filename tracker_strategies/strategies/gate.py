@@ -100,7 +100,20 @@ class PanelGate:
 
     def now(self) -> float:
         """Date number of the current bar."""
-        return float(self._clock.when[self._clock.row])
+        when: float = self._clock.when[self._clock.row]
+        return when
+
+    def stamps(self, datas: Sequence[Any], sent: float, age: NDArray[np.int64] | None) -> list[tuple[float, int, int]]:
+        """Of orders for these feeds that were sent at the bar of a date number, and fill now: the dates of the feeds then, their
+        lengths then and now. `age` is that of the names at the current bar.
+        """
+        row = self._clock.row
+        if self._age is None:  # every feed has a bar on every row
+            return [(sent, row + (self.now() == sent), row + 1)] * len(datas)
+        if self.now() == sent:
+            return [(data.datetime[0], len(data), len(data)) for data in datas]
+        moved = [1] * len(datas) if age is None else (age == 0).astype(int).tolist()
+        return [(data.datetime[-m], len(data) - m, len(data)) for data, m in zip(datas, moved, strict=True)]
 
     def read(self) -> Bar:
         """The row at which the clock stands."""
