@@ -6,11 +6,13 @@ import inspect
 import itertools
 
 import backtrader as bt
+import numpy as np
 import pytest
 
 from tests.differential.random_strategy import seen_of, seen_of_trade
 from tests.differential.scripted import Scripted, script_of, watch
 from tests.differential.side_by_side import PANEL, STOCK, assert_same, cerebro_with
+from tests.differential.test_brokers import COMPANY
 from tests.markets import random_panel
 from tracker_strategies import CostModel, PATracker, charge
 
@@ -180,3 +182,33 @@ def test_a_strategy_that_listens_itself(scripts, fill, market, mode):
     assert len(theirs) > 100
     for kind, broker in ((PANEL, "basket"), (PANEL, "ordinary"), (STOCK, "basket")):
         assert_same(heard(kind, OurEars, broker=broker, **terms(fill)), theirs, f"{kind} {broker}")
+
+
+@pytest.mark.parametrize("fill", ["next_open", "close"])
+@pytest.mark.parametrize("company", COMPANY)
+@pytest.mark.parametrize("mode", [{}, {"runonce": False}], ids=str)
+def test_a_tracker_beside_feeds_of_other_calendars(company, fill, mode):
+    """On a turn that brings a bar of another feed only, nothing is decided and nothing of the tracker fills."""
+    panel = PANELS["complete"]
+
+    def account(kind, strategy, **params):
+        cerebro = cerebro_with(kind, panel, **mode)
+        COMPANY[company](cerebro)
+        cerebro.broker.setcash(50_000.0)
+        charge(cerebro.broker, COSTS)
+        if strategy is Scripted and fill == "close":
+            cerebro.broker.set_coc(True)
+        cerebro.addstrategy(strategy, **params)
+        watch(cerebro)
+        return cerebro.run()[0]
+
+    names = {"assets": [f"S{i}" for i in range(panel.n_assets)], **terms(fill)}
+    alone = run(panel, PATracker, **terms(fill))
+    ways = [(PANEL, "basket"), (PANEL, "ordinary"), (STOCK, "basket")]
+    ours = [account(kind, PATracker, broker=broker, **names) for kind, broker in ways]
+    theirs = account(STOCK, Scripted, orders=script_of(ours[0]), coc=fill == "close")
+    bars = int(np.searchsorted(np.array(theirs.analyzers.bars.times, dtype="datetime64[ns]"), panel.dates[-1], side="right"))
+    for mine in ours:
+        rows = (one.analyzers.bars.account[:bars] for one in (mine, theirs))
+        np.testing.assert_allclose(*rows, rtol=1e-9, atol=1e-6)
+        assert mine.analyzers.bars.account[bars - 1][1] == pytest.approx(alone.broker.getvalue(), rel=1e-9)

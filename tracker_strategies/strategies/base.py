@@ -260,7 +260,7 @@ class TrackerStrategy(bt.Strategy):
 
     def _is_new(self, bar: Bar) -> bool:
         last = self.tracker.bar
-        if bar is last:
+        if bar is last or bar is self.gate.nothing:
             return False
         return self._rows or last is None or bool(bar.date != last.date)  # a new row of a panel is always another date
 

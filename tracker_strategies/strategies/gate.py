@@ -66,11 +66,20 @@ class Bar:
 class PriceGate(Protocol):
     """What a strategy asks for, once at the open (where the fill mode needs it) and once at the close of each bar."""
 
+    #: What :meth:`read` gives before the first bar of any of its feeds, when another feed of the run has begun.
+    nothing: Bar
+
     def read(self) -> Bar:
         """The bar at which the engine stands."""
 
     def now(self) -> float:
         """Date number of that bar."""
+
+
+def no_bar(n_assets: int, n_targets: int) -> Bar:
+    """A bar on which nothing is known yet."""
+    prices = np.full(n_assets, np.nan)
+    return Bar(np.datetime64("NaT"), prices, prices, np.full(n_targets, np.nan), None, fresh=False)
 
 
 class PanelGate:
@@ -95,6 +104,7 @@ class PanelGate:
             close = np.where(last >= 0, np.take_along_axis(close, np.maximum(last, 0), axis=0), np.nan)
             opens = np.where(self._age == 0, opens, close)
         self._close, self._open = close, opens
+        self.nothing = no_bar(close.shape[1], len(which))
         self._row = -1
         self._bar: Bar | None = None
 
@@ -118,6 +128,8 @@ class PanelGate:
     def read(self) -> Bar:
         """The row at which the clock stands."""
         row = self._clock.row
+        if row < 0:
+            return self.nothing
         if self._bar is None or self._row != row:
             age = None if self._age is None or self._full[row] else self._age[row]
             seen = None if self._seen is None else self._seen[row]
@@ -145,6 +157,7 @@ class LineGate:
         self._age = np.full(len(assets), -1, dtype=np.int64)
         self._close, self._level = np.full(len(assets), np.nan), np.full(len(targets), np.nan)
         self._now = -np.inf
+        self.nothing = no_bar(len(assets), len(targets))
         panels = [getattr(d, "panel", None) for d in assets]
         self._listed = any(p is not None and p.members is not None for p in panels)
 
@@ -156,6 +169,8 @@ class LineGate:
         """The latest bar of each feed. The newest date among all feeds is *now*; a feed with an older one is stale."""
         feeds = (*self._targets, *self._assets)
         now = max((d.datetime[0] for d in feeds if len(d)), default=self._now)
+        if now == -np.inf:
+            return self.nothing
         if now > self._now:
             self._age[self._age >= 0] += 1
             self._silent += 1
