@@ -207,7 +207,7 @@ def test_a_tracker_beside_feeds_of_other_calendars(company, fill, mode):
     ways = [(PANEL, "basket"), (PANEL, "ordinary"), (STOCK, "basket")]
     ours = [account(kind, PATracker, broker=broker, **names) for kind, broker in ways]
     theirs = account(STOCK, Scripted, orders=script_of(ours[0]), coc=fill == "close")
-    bars = int(np.searchsorted(np.array(theirs.analyzers.bars.times, dtype="datetime64[ns]"), panel.dates[-1], side="right"))
+    bars = int(np.searchsorted(np.array(theirs.analyzers.bars.times, dtype="datetime64[ns]"), panel.dates[-1])) + 1
     for mine in ours:
         rows = (one.analyzers.bars.account[:bars] for one in (mine, theirs))
         np.testing.assert_allclose(*rows, rtol=1e-9, atol=1e-6)
