@@ -168,6 +168,15 @@ def test_caps_hold_in_every_fit(measure: str) -> None:
     assert w.max() <= 0.08 + 1e-12
 
 
+def test_a_fit_that_runs_out_of_iterations_goes_on_once() -> None:
+    """One return of +94,600 %, an error in a price, makes every step tiny."""
+    X, r = rugged()
+    X[3, 7] = 946.0
+    short, found = slait(X, r, starts=1, max_iter=50), slait(X, r, starts=2, max_iter=50)
+    assert short.iterations == 50
+    assert found.values[0] < short.values[0]
+
+
 def test_more_starts_are_those_of_before_and_others() -> None:
     X, r = rugged()
     few, many = (slait(X, r, starts=k, seed=3).values for k in (4, 7))

@@ -237,17 +237,27 @@ def several_starts(w: Array, X: Array, starts: int, seed: int) -> list[Array]:
 
 
 def fitted_again(problem: SlaitProblem, fit: Fit, steps: list[float], max_iter: int, accelerate: bool) -> Fit:
-    """Return a fit to the names of another one, from equal weights, and again to its names, while the objective falls."""
+    """Return a fit to the names of another one, from equal weights, and again to its names, while the objective falls.
+
+    One that ran out of iterations, and is not helped by that, goes on from where it stands, once.
+    """
     for _ in range(MOST_AGAIN):
-        names = np.flatnonzero(fit[0])
+        w = fit[0]
+        names = np.flatnonzero(w)
         part = problem.on(names)
+        goal, ran_out = (1.0 - 1e-9) * problem.objective(w, steps[-1]), fit[2] >= max_iter
         equal = projections.capped_simplex_unchecked(np.full(names.size, part.total / names.size), part.caps, part.total)
-        found, history, iterations = descend(part, equal, steps, max_iter, accelerate)
-        if not part.objective(found, steps[-1]) < (1.0 - 1e-9) * problem.objective(fit[0], steps[-1]):
+        found = descend(part, equal, steps, max_iter, accelerate)
+        helped = part.objective(found[0], steps[-1]) < goal
+        if not helped and ran_out:
+            found = descend(part, w[names], steps, max_iter, accelerate)
+        if not part.objective(found[0], steps[-1]) < goal:
             break
-        w = np.zeros(fit[0].shape[0])
-        w[names] = found
-        fit = w, history, iterations
+        whole = np.zeros(w.shape[0])
+        whole[names] = found[0]
+        fit = whole, *found[1:]
+        if not helped:
+            break
     return fit
 
 
