@@ -163,8 +163,8 @@ class SLAITTracker(TrackerStrategy):
         ``huber``)
       - ``window`` (100), ``every`` (10): bars of a fit, and from one fit to the next
       - ``huber`` (1e-3): where the tails begin
-      - ``starts`` (8): starts of a fit, of which the best is kept, drawn with ``seed`` (0); 1 is the paper's iteration, in an
-        eighth of the time
+      - ``starts`` (8): starts of a fit, of which the best is kept, drawn with ``seed`` (0); 1 is the paper's iteration, ten
+        to twenty times as fast
     """
 
     alias_name = "slait"
