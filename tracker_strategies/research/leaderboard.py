@@ -30,8 +30,8 @@ SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet", ".pq")
 #: The choices that the recommended tracker is made of, for the ablation.
 MEMBERS, COORDINATES, COST_TERMS = ("pa", "least-squares", "ensemble"), ("weights", "holdings"), (None, 10.0)
 
-#: Settings in which a rival tracks closer than in its defaults. SLAIT from one start, as in the paper, holds more names and tracks
-#: closer out of sample than the best of eight starts.
+#: Settings in which a rival tracks closer than in its defaults: SLAIT from one start, as in the paper, holds more names than the
+#: best of eight starts does.
 AT_THEIR_BEST: Mapping[str, Mapping[str, Any]] = {"slait": {"starts": 1}}
 #: The page with all runs bar by bar.
 COMPARISON = "comparison.html"
