@@ -290,6 +290,36 @@ def test_orders_of_a_subclass_fill_in_the_order_of_submission():
         assert ours[0 if before else -1] == ("S0", 1)
 
 
+@pytest.mark.parametrize("fill", FILLS)
+def test_what_a_subclass_sells_first_the_tracker_sells_no_more(fill):
+    """Its basket shrinks to what is left; nothing is refused and nothing goes short."""
+
+    class Seller(PATracker):
+        def __init__(self):
+            super().__init__()
+            self.statuses = []
+
+        def next(self):
+            if len(self) in (6, 9, 14):
+                for asset in self.assets:
+                    held = self.getposition(asset).size
+                    if held:
+                        self.sell(asset, size=held)  # everything, before the tracker's own orders of this bar
+            super().next()
+
+        def notify_order(self, order):
+            self.statuses.append(order.getstatusname())
+
+    cerebro = cerebro_with(PANEL, market(0))
+    cerebro.broker.setcash(CASH)
+    cerebro.addstrategy(Seller, fill=fill)
+    (run,) = cerebro.run()
+    assert {"Rejected", "Margin"} & set(run.statuses) == set()
+    assert (run.desk.sizes() >= 0.0).all()
+    for asset, size in zip(run.assets, run.desk.sizes(), strict=True):
+        assert run.getposition(asset).size == pytest.approx(size, abs=1e-9)
+
+
 def test_a_finished_run_can_be_pickled():
     """optstrategy with several processes and optreturn=False sends whole strategies back."""
     cerebro = bt.Cerebro(stdstats=False, maxcpus=2, optreturn=False)

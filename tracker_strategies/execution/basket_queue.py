@@ -160,7 +160,7 @@ class BasketQueue(bt.brokers.BackBroker):
             return
         if basket.turn != self._turn:
             self._fit(basket)
-        basket.orders = [o for o in basket.orders if o is not order]
+        basket.orders.remove(order)  # the first, as a rule
         if not order.executed.remsize:  # the cash did not reach
             order.cancel()
             self.notify(order)

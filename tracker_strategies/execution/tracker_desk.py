@@ -97,13 +97,15 @@ class TrackerDesk:
         return self._asked
 
     def affordable(self, deltas: FloatArray, prices: FloatArray, cash: float) -> FloatArray:
-        """The trades, their buys shrunk by one factor where the cash does not reach; the very array when it does."""
-        rebalancer, cash = self.strategy.tracker.rebalancer, self.part.available(cash)
+        """The trades, their buys shrunk by one factor where the cash does not reach, their sells to what is still held; the very
+        array when neither is needed.
+        """
+        rebalancer, cash, sizes = self.strategy.tracker.rebalancer, self.part.available(cash), self.sizes()
         traded = deltas != 0.0
-        quoted = np.where(traded, prices, 0.0)
-        if cash + rebalancer.costs.cash_flow(deltas, quoted) >= 0.0:
+        held = bool((sizes + deltas >= -1e-12 * np.abs(deltas)).all())
+        if held and cash + rebalancer.costs.cash_flow(deltas, np.where(traded, prices, 0.0)) >= 0.0:
             return deltas
-        fitting: FloatArray = rebalancer.fit(deltas, self.sizes(), np.where(traded, prices, 1.0), cash)
+        fitting: FloatArray = rebalancer.fit(deltas, sizes, np.where(traded, prices, 1.0), cash)
         return fitting
 
     def cost_of(self, orders: Sequence[Any]) -> float:
