@@ -49,12 +49,22 @@ class PanelClock:
         self.when = backtrader_dates(panel.dates).tolist()
         self.columns = PanelColumns(panel, self.when)
         self.leader: PanelFeed | None = None
-        self.rest()
         #: The assets, when only the targets were added to the cerebro.
         self.assets: PanelAssets | None = None
+        #: How often the clock has been cleared, and the list of strategies that stands for the present run of a cerebro.
+        self.runs = 0
+        self.run: Any = None
+        self._rest()
 
-    def rest(self) -> None:
-        """Before the first bar: lines move on their own."""
+    def clear(self) -> None:
+        """Before the first bar of a run: nobody leads, lines move on their own."""
+        self.leader = None
+        self.runs += 1
+        self._rest()
+        if self.assets is not None:
+            self.assets.reset()
+
+    def _rest(self) -> None:
         self.live = self.moved = False
         self._go_to(-1)
 

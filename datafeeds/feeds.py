@@ -71,7 +71,7 @@ class PanelFeed(bt.feed.DataBase):
     def _take_column(self, symbol: str) -> None:
         self.is_target: bool = symbol in self.panel.targets
         self.clocked = True
-        self._row = -1
+        self._row = self._joined = -1
         self._places = self.clock.columns.places(symbol)
         self._hold(clocked_lines(self, symbol))
 
@@ -88,11 +88,8 @@ class PanelFeed(bt.feed.DataBase):
         """Before the first bar, at the start of a run."""
         self._row = -1
         super().reset()
-        if self.clock.leader is self:  # the feeds are reset and started one after the other: only the leader clears the clock
-            self.clock.leader = None
-            self.clock.rest()
-            if self.clock.assets is not None:
-                self.clock.assets.reset()
+        if self._joined == self.clock.runs:  # it has run since the clock was cleared: this is a new run
+            self.clock.clear()
 
     def _start(self) -> None:
         """Join the clock, unless something needs bars one by one: a filter (resampling, replay), a limit of dates, times of
@@ -107,13 +104,13 @@ class PanelFeed(bt.feed.DataBase):
             self._row = -1
             super()._start()
             return
-        leader = self.clock.leader
-        if leader is None or leader._env is not env:  # feeds may have been through another cerebro before
-            self.clock.leader = self
-            self.clock.rest()
-            super()._start()
-            return
-        if not leader._started or any(getattr(p, k) != getattr(leader.p, k) for k in _STARTED_BY):
+        clock, leader = self.clock, self.clock.leader
+        run = getattr(env, "runningstrats", None)
+        if leader is None or leader._env is not env or clock.run is not run:  # feeds may come from another cerebro, or run again
+            clock.clear()
+            clock.leader, clock.run, leader = self, run, self
+        self._joined = clock.runs
+        if leader is self or not leader._started or any(getattr(p, k) != getattr(leader.p, k) for k in _STARTED_BY):
             super()._start()
             return
         self.__dict__.update((name, leader.__dict__[name]) for name in _STARTED)
@@ -162,6 +159,8 @@ class PanelFeed(bt.feed.DataBase):
             return float(super().advance_peek())
         clock = self.clock
         clock.live = True
+        if clock.leader is None:
+            clock.leader = self
         return clock.ahead
 
     def advance(self, size: int = 1, datamaster: Any = None, ticks: bool = True) -> None:
@@ -187,6 +186,8 @@ class PanelFeed(bt.feed.DataBase):
         if not self.clocked:
             return bool(super().next(datamaster, ticks))
         clock = self.clock
+        if clock.leader is None:  # who led has left the clock, after this feed was started
+            clock.leader = self
         if clock.leader is self and not (clock.step() and self._in_time(datamaster)):
             return False
         places, row = self._places, clock.row

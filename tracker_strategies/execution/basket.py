@@ -40,6 +40,8 @@ class Basket:
     deltas: FloatArray | None = None
     #: Date number and length of each feed at the close; kept where ordinary orders will be made.
     stamps: list[tuple[float, int]] | None = None
+    #: Orders (by id) that were in line when it was submitted.
+    ahead: set[int] = field(default_factory=set)
     #: Ordinary orders made of it that are still to be filled, and the broker's turn on which they were last fitted to the cash.
     orders: list[Any] = field(default_factory=list)
     turn: int = -1
@@ -65,14 +67,18 @@ class Basket:
         for i in sells_first(deltas).tolist():
             kind = bt.order.BuyOrder if deltas[i] > 0.0 else bt.order.SellOrder
             order = kind(owner=self.owner, data=self.desk.assets[i], size=abs(float(deltas[i])))
-            when, length = self.stamps[i]
+            when, _ = self.stamps[i]
             order.created = created_at(when, order.size, float(self.closes[i]))
             order.dteos = session_end(order.data, when)
-            order.submit()
-            order.plen = length
             order.basket, order.place = self, i
             self.orders.append(order)
         return list(self.orders)
+
+    def length_of(self, order: Any) -> int:
+        """Length of an order's feed at submission."""
+        assert self.stamps is not None
+        place: int = order.place
+        return self.stamps[place][1]
 
     def shrink(self, deltas: FloatArray) -> None:
         """Bring what is left of the orders to these sizes, of the same sign or zero."""

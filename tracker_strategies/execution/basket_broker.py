@@ -48,7 +48,6 @@ class BasketBroker(BasketQueue):
         #: The book of the fast lane; None when it is closed.
         self.book: Book | None = None
         self.costs = CostModel()
-        self._settings: tuple[Any, ...] = ()
         self.gate: Any = None
         self._baskets: list[Basket] = []
         self._filled: dict[int, Fills] = {}
@@ -57,7 +56,7 @@ class BasketBroker(BasketQueue):
         """Open the fast lane for the only strategy of a run, whose prices a gate reads; False if the settings forbid it."""
         if not takes_lane(self):
             return False
-        self.gate, self.book, self.costs, self._settings = gate, part.book, costs_of(self), lane_settings(self)
+        self.gate, self.book, self.costs = gate, part.book, costs_of(self)
         positions = Positions()
         positions.update(self.positions)
         positions.keep_in(part.book)
@@ -72,6 +71,10 @@ class BasketBroker(BasketQueue):
         self.book = None
         waiting, self._baskets = self._baskets, []
         for basket in waiting:
+            places = self.gate.stamps(
+                basket.desk.assets, basket.when, self.gate.read().age
+            )  # where the feeds stood when it was sent
+            basket.stamps = [(when, length) for when, length, _ in places]
             super().submit_basket(basket)
 
     def submit_basket(self, basket: Basket) -> None:
@@ -100,7 +103,7 @@ class BasketBroker(BasketQueue):
     def next(self) -> None:
         """The broker's turn on a bar."""
         self._filled = {}
-        if self.book is not None and self._settings != lane_settings(self):
+        if self.book is not None and self.renew_costs():
             self.leave_lane()
         if self.book is None:
             super().next()
@@ -235,12 +238,6 @@ def takes_lane(broker: Any) -> bool:
     own_rules = set(broker.comminfo) != {None} or not is_simple(broker.comminfo[None]) or "host_of" in type(broker).__dict__
     past = broker._userhist or broker._fundhist
     return not (p.filler is not None or p.slip_fixed or (slips and not (p.slip_open and p.slip_out)) or own_rules or past)
-
-
-def lane_settings(broker: Any) -> tuple[Any, ...]:
-    """What must not change while the fast lane is open."""
-    p, schemes = broker.p, broker.comminfo
-    return (p.filler, p.slip_perc, p.slip_fixed, p.slip_open, p.slip_out, len(schemes), id(schemes[None]))
 
 
 def worth(sizes: FloatArray, prices: FloatArray) -> float:

@@ -8,6 +8,7 @@ Cash, value, positions, notifications, and the orders of everybody else are back
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import backtrader as bt
@@ -40,6 +41,9 @@ class BasketQueue(bt.brokers.BackBroker):
         """No trackers yet."""
         #: Parts of the account by the id of their tracker.
         self.parts: dict[int, Part] = {}
+        self._trackers: list[Any] = []
+        self._line: list[Basket] = []
+        self._settings: tuple[Any, ...] = ()
         self._turn = 0
         #: Money that has come in so far, as far as the account's value shows it: backtrader books waiting cash as soon as
         #: somebody asks for the value of a feed, and the account's value shows it on the next bar.
@@ -48,15 +52,19 @@ class BasketQueue(bt.brokers.BackBroker):
     def admit(self, strategy: Any, part: Part) -> None:
         """Take the tracker that owns a part of the account."""
         self.parts[id(strategy)] = part
+        self._trackers.append(strategy)
+        self._settings = cost_settings(self)
 
     def submit_basket(self, basket: Basket) -> None:
         """Take the orders of a tracker; they fill on the broker's next turn on a new bar."""
         basket.stamp()
-        self._stand(basket)
+        basket.ahead = {id(order) for order in self._orders_in_line()}
+        self._line.append(basket)
         self.notifs.append(basket)  # where the news of its submission belongs
 
-    def _stand(self, basket: Basket) -> None:
-        (self.submitted if self.p.checksubmit else self.pending).append(basket)
+    def _orders_in_line(self) -> deque[Any]:
+        """Orders of which the broker has yet to decide, in the order of submission."""
+        return self.submitted if self.p.checksubmit else self.pending
 
     def settle(self, owner: Any, place: int, price: float) -> None:
         """Book a tracker's position out at a price, without an order: there is no market left that could fill one."""
@@ -64,13 +72,13 @@ class BasketQueue(bt.brokers.BackBroker):
         size = float(part.book.sizes[place])
         self.cash += size * price
         part.booked(place, -size, size * price)
-        self.positions[part.book.datas[place]].update(-size, price)
+        data = part.book.datas[place]
+        held = self.positions[data]
+        held.update(-size, price, data.datetime.datetime())
+        if abs(held.size) <= ROUNDING * size:
+            held.fix(0, 0.0)
 
     # -- backtrader's hooks ----------
-
-    def get_orders_open(self, safe: bool = False) -> list[Any]:
-        """Orders that are still to be filled."""
-        return [o.clone() if safe else o for o in self.pending if not isinstance(o, Basket)]
 
     def get_notification(self) -> Any:
         """The next piece of news."""
@@ -82,34 +90,20 @@ class BasketQueue(bt.brokers.BackBroker):
     def next(self) -> None:
         """The broker's turn on a bar."""
         self._turn += 1
-        waiting = self._unpack()
+        self.renew_costs()
+        if self._line:
+            self._unpack()
         super().next()
-        for basket in waiting:
-            self._stand(basket)
 
-    def check_submitted(self) -> None:
-        """Accept the orders that the cash can pay for at the prices of their submission, in that order.
-
-        Those of a basket are fitted to the cash that is there at their fill, so that they are always accepted.
-        """
-        if not any(hasattr(order, "basket") for order in self.submitted):
-            super().check_submitted()
-            return
-        cash, positions = self.cash, dict[Any, Position]()
-        while self.submitted:
-            order = self.submitted.popleft()
-            if self._take_children(order) is None:
-                continue
-            cash = self._pretend(order, cash, positions)
-            if hasattr(order, "basket"):
-                cash = max(cash, 0.0)
-            if cash >= 0.0:
-                self.submit_accept(order)
-                continue
-            order.margin()
-            self.notify(order)
-            self._ococheck(order)
-            self._bracketize(order, cancel=True)
+    def renew_costs(self) -> bool:
+        """Tell trackers when commission or slippage have changed; whether they have."""
+        settings = cost_settings(self)
+        if settings == self._settings:
+            return False
+        self._settings = settings
+        for tracker in self._trackers:
+            tracker.read_costs()
+        return True
 
     def _pretend(self, order: Any, cash: float, positions: dict[Any, Position]) -> float:
         """Cash after an order at the price of its submission, and what it does to copies of the positions."""
@@ -125,16 +119,27 @@ class BasketQueue(bt.brokers.BackBroker):
         position: Any = None,
         dtcoc: float | None = None,
     ) -> Any:
-        """Execute an order, for real or to see what it would cost; keep the books of trackers."""
-        part = self.parts.get(id(order.owner)) if ago is not None and price is not None else None
-        place = None if part is None else part.book.find(order.data)
+        """Execute an order, for real or to see what it would cost; keep the books of trackers.
+
+        Orders of a basket are fitted to the cash that is there at their fill, so that the check never finds them wanting.
+        """
+        if ago is None or price is None:
+            after = super()._execute(order, ago, price, cash, position, dtcoc)
+            return max(after, 0.0) if ago is None and hasattr(order, "basket") else after
+        part = None if order.exectype == bt.Order.Historical else self.parts.get(id(order.owner))
         if part is None:
             return super()._execute(order, ago, price, cash, position, dtcoc)
+        place = part.book.find(order.data)
         if place is not None and self._goes_short(order, float(part.book.sizes[place])):
             return None
-        before, done = self.cash, order.executed.size
+        bits = len(order.executed.exbits)
         super()._execute(order, ago, price, cash, position, dtcoc)
-        part.booked(place, order.executed.size - done, self.cash - before)
+        for bit in list(order.executed.exbits)[bits:]:
+            part.booked(place, bit.size, -bit.size * bit.price - bit.comm)
+        if order.status == bt.Order.Partial and abs(order.executed.remsize) <= 1e-12 * abs(order.size):
+            for one in (order, self.notifs[-1]):  # rounding, where a fraction closes a neighbour's short: the order is done
+                one.executed.remsize = 0.0
+                one.completed()
         return None
 
     def _goes_short(self, order: Any, held: float) -> bool:
@@ -193,63 +198,64 @@ class BasketQueue(bt.brokers.BackBroker):
 
     # -- from baskets to orders ----------
 
-    def _unpack(self) -> list[Basket]:
-        """Put the orders of each basket where it stands in the queue; return those that wait for a new bar."""
-        waiting: list[Basket] = []
-        if any(isinstance(item, Basket) for item in self.submitted):
-            self._unpack_submitted(waiting)
-        if any(isinstance(item, Basket) for item in self.pending):
-            items, self.pending = self.pending, deque()
-            for item in items:
-                if not isinstance(item, Basket):
-                    self.pending.append(item)
-                    continue
-                for order in self._orders_of(item, self.cash, None, waiting):
-                    self.submit_accept(order)
-        return waiting
-
-    def _unpack_submitted(self, waiting: list[Basket]) -> None:
-        """Follow the broker's check of the orders: what is left for a basket is what those before it leave."""
+    def _unpack(self) -> None:
+        """Put the orders of each basket where it stands in line, as the broker's check of the orders goes along it: what is left
+        for a basket is what those before it leave. A basket that waits for a new bar stays.
+        """
+        line, self._line = self._line, []
+        orders = self._orders_in_line()
         queue, positions, refused = deque[Any](), dict[Any, Position](), set[int]()
         cash = self.cash  # by the check, which is made at closes
         left = self.cash  # by what baskets really pay
         checked: float | None = None
-        for item in self.submitted:
+        for item in merged(line, orders):
             if isinstance(item, Basket):
-                orders = self._orders_of(item, left, checked, waiting)
-                queue.extend(orders)
-                left += item.desk.cost_of(orders)
-                for order in orders:
-                    cash = max(self._pretend(order, cash, positions), 0.0)
+                made = self._orders_of(item, left, checked)
+                queue.extend(made)
+                left += item.desk.cost_of(made)
+                for order in made:
+                    cash = self._pretend(order, cash, positions)
                 continue
             queue.append(item)
+            if not self.p.checksubmit:
+                continue  # nothing is checked
             if item.parent is None or item.parent.ref not in refused:  # else it will be rejected with its parent
                 after = self._pretend(item, cash, positions)
                 left += after - cash
                 checked = cash = after
             if not cash >= 0.0:
                 refused.add(item.ref)
-        self.submitted = queue
+        orders.clear()
+        orders.extend(queue)
 
-    def _orders_of(self, basket: Basket, cash: float, checked: float | None, waiting: list[Basket]) -> list[Any]:
+    def _orders_of(self, basket: Basket, cash: float, checked: float | None) -> list[Any]:
         """The orders of a basket, with this cash left; `checked`: what the check has left when orders of others are ahead."""
         desk = basket.desk
         deltas = desk.wanted(basket, cash)
         if deltas is None:
-            waiting.append(basket)
+            basket.ahead = set()
+            self._line.append(basket)
             return []
         if checked is not None:  # others count on cash at closes: so must these orders
             deltas = desk.affordable(deltas, basket.closes, checked)
-        orders = basket.make_orders(deltas)
-        for order in orders:
+        # Submitted as any order, and what comes of it put where the basket stands: orders in the queue, news among the news.
+        line, news = self._orders_in_line(), self.notifs
+        before = list(line)
+        line.clear()
+        self.notifs = deque()
+        for order in basket.make_orders(deltas):
             self._ocoize(order, None)
-            self._pchildren[order.ref].append(order)
-            self.orders.append(order)
-        news = [order.clone() for order in orders]
-        queued = list(self.notifs)
+            self.submit(order)
+        made, told = list(line), list(self.notifs)
+        line.clear()
+        line.extend(before)
+        for notice in told:
+            if notice.status == bt.Order.Submitted:
+                notice.plen = basket.length_of(notice)
+        queued = list(news)
         place = next((i for i, item in enumerate(queued) if item is basket), len(queued))
-        self.notifs = deque([*queued[:place], *news, *queued[place + 1 :]])
-        return orders
+        self.notifs = deque([*queued[:place], *told, *queued[place + 1 :]])
+        return made
 
     def _fit(self, basket: Basket) -> None:
         """Shrink the buys of a basket to the cash that is left when its first order is about to fill."""
@@ -261,3 +267,19 @@ class BasketQueue(bt.brokers.BackBroker):
         fitting = basket.desk.affordable(deltas, quoted, self.cash)
         if fitting is not deltas:
             basket.shrink(fitting)
+
+
+def merged(baskets: Sequence[Basket], orders: Iterable[Any]) -> Iterator[Any]:
+    """Baskets and orders in the order of submission: a basket knows which orders were ahead of it."""
+    waiting = deque(baskets)
+    for order in list(orders):
+        while waiting and id(order) not in waiting[0].ahead:
+            yield waiting.popleft()
+        yield order
+    yield from waiting
+
+
+def cost_settings(broker: Any) -> tuple[Any, ...]:
+    """Everything about a broker that says what an order costs."""
+    p, schemes = broker.p, broker.comminfo
+    return (p.filler, p.slip_perc, p.slip_fixed, p.slip_open, p.slip_out, *map(id, schemes.values()))

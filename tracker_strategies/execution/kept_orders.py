@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import backtrader as bt
@@ -43,17 +43,20 @@ class KeptOrders(list[Any]):
             self._make()
         super().append(order)
 
-    def __iter__(self) -> Iterator[Any]:
-        self._make()
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        self._make()
-        return super().__len__()
-
-    def __getitem__(self, key: Any) -> Any:
-        self._make()
-        return super().__getitem__(key)
-
     def __reduce__(self) -> Any:
-        return KeptOrders, (), {"complete": self.complete, "_owed": self._owed}, super().__iter__()
+        return KeptOrders, (), {"complete": self.complete, "_owed": self._owed}, iter(list.__getitem__(self, slice(None)))
+
+
+def _read(name: str) -> Any:
+    def method(self: KeptOrders, *args: Any, **kwargs: Any) -> Any:
+        self._make()
+        return getattr(list, name)(self, *args, **kwargs)
+
+    return method
+
+
+for _name in (
+    "__iter__", "__len__", "__getitem__", "__contains__", "__reversed__", "__eq__", "__add__", "__mul__", "__repr__",
+    "count", "index", "copy",
+):  # fmt: skip
+    setattr(KeptOrders, _name, _read(_name))

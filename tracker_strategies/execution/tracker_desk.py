@@ -37,8 +37,10 @@ class TrackerDesk:
         return self.strategy.broker
 
     def cash(self) -> float:
-        """Cash that may be spent."""
-        return self.part.available(float(self._broker.cash) if self._cash is None else self._cash)
+        """Cash of the tracker's part; of the account, when it has no part of its own."""
+        if self.part.cash is not None:
+            return self.part.cash
+        return float(self._broker.cash) if self._cash is None else self._cash
 
     def sizes(self) -> FloatArray:
         """Shares that the tracker has bought."""
@@ -79,13 +81,16 @@ class TrackerDesk:
         bar = None if basket.at_close else self.strategy.bar_at_open()
         if bar is None and not basket.at_close:
             return None
-        if cash < min(0.0, self._broker.cash):  # somebody ahead has ordered more than is there: the broker refuses what follows
+        own = self._broker.cash if self.part.cash is None else self.part.cash
+        if cash < min(0.0, own):  # somebody else has spent or ordered more than is there: the broker refuses what follows
             self.strategy.tracker.put_off()
             return np.zeros(len(self.assets))
         if basket.deltas is not None:
             return self.affordable(basket.deltas, basket.closes, cash)
         asked = self.asked(cash, bar)
-        return np.zeros(len(self.assets)) if asked is None else asked
+        if asked is None or bar is None:
+            return np.zeros(len(self.assets))
+        return asked if self.part.cash is None else self.affordable(asked, bar.open, cash)
 
     def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
         """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""

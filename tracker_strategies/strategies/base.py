@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -192,11 +193,21 @@ class TrackerStrategy(bt.Strategy):
         if self.p.broker == "basket" and self._rows and alone:
             broker.open_lane(part, self.gate)
 
+    def read_costs(self) -> None:
+        """Plan with what the broker charges now."""
+        tracker = self.tracker
+        tracker.rebalancer = replace(tracker.rebalancer, costs=costs_of(self.broker, self.assets))
+
     def _capital(self) -> float | None:
         """The share of the account that is this tracker's, once it is known to fit with those of the others."""
         given = None if self.p.capital is None else _number(self.p, "capital")
         if given is not None and not 0.0 < given <= 1.0:
             raise ParameterError(f"capital={given!r} must be a share of the account in (0, 1]; 0.5 is one half")
+        if given is not None and any(scheme.p.interest for scheme in self.broker.comminfo.values()):
+            raise ParameterError(
+                "the broker charges interest to the account as a whole, so that a part of it (capital=...) would not know its "
+                "share; leave interest out, or run the tracker in a cerebro of its own"
+            )
         others = [s for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
         shares = [given, *(s.desk.part.capital for s in others)]
         if others and any(share is None for share in shares):

@@ -24,7 +24,14 @@ class _Guarded(LineBuffer):
 
 @cache
 def _guarded(kind: Any) -> Any:
-    return _Guarded if kind is LineBuffer else type(kind)(kind.__name__, (_Guarded, kind), {"__module__": kind.__module__})
+    if kind is LineBuffer:
+        return _Guarded
+    return type(kind)(kind.__name__, (_Guarded, kind), {"__reduce__": lambda self: (_unpickled, (kind,), self.__dict__)})
+
+
+def _unpickled(kind: Any) -> Any:
+    """Classes made here are made again where they are read."""
+    return object.__new__(_guarded(kind))
 
 
 def guard_first_bars(strategy: Any) -> None:
