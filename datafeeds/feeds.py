@@ -88,7 +88,7 @@ class PanelFeed(bt.feed.DataBase):
         """Before the first bar, at the start of a run."""
         self._row = -1
         super().reset()
-        if self._joined == self.clock.runs:  # it has run since the clock was cleared: this is a new run
+        if self.clock.live or self._joined == self.clock.runs:  # bars have run, or were about to: this is a new run
             self.clock.clear()
 
     def _start(self) -> None:
@@ -106,7 +106,7 @@ class PanelFeed(bt.feed.DataBase):
             return
         clock, leader = self.clock, self.clock.leader
         run = getattr(env, "runningstrats", None)
-        if leader is None or leader._env is not env or clock.run is not run:  # feeds may come from another cerebro, or run again
+        if leader is None or not self._follows(leader, run):
             clock.clear()
             clock.leader, clock.run, leader = self, run, self
         self._joined = clock.runs
@@ -116,6 +116,10 @@ class PanelFeed(bt.feed.DataBase):
         self.__dict__.update((name, leader.__dict__[name]) for name in _STARTED)
         if self._tz is not None:
             self.lines.datetime._settz(self._tz)
+
+    def _follows(self, leader: PanelFeed, run: Any) -> bool:
+        """Whether a leader belongs to the present run. Feeds may have been lent to another cerebro, which they still name."""
+        return self.clock.run is run if leader._env is self._env else any(d is self for d in leader._env.datas)
 
     def _is_added(self) -> bool:
         """Whether cerebro itself moves this feed."""

@@ -149,8 +149,13 @@ def interrupted_when(process, there):
     """Send Ctrl-C to a process as soon as something is there; its exit code."""
     while process.poll() is None and not there.exists():
         time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
+    for _ in range(600):  # again, should a library have swallowed it in a callback, as users press it again
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=0.2)
+        except subprocess.TimeoutExpired:
+            continue
+        break
     return process.returncode
 
 

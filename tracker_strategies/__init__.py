@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracker_strategies.analysis.finished import read_run, record_of
     from tracker_strategies.analysis.record import RunRecord
     from tracker_strategies.analysis.tearsheet import tearsheet
+    from tracker_strategies.errors import AccountError, InputError, MissingExtraError, OutputError, ParameterError, TrackerError
     from tracker_strategies.execution.commission import charge
     from tracker_strategies.execution.costs import CostModel
     from tracker_strategies.runner import backtest
@@ -45,6 +46,12 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "AccountError": "errors",
+    "InputError": "errors",
+    "MissingExtraError": "errors",
+    "OutputError": "errors",
+    "ParameterError": "errors",
+    "TrackerError": "errors",
     "VAWTracker": "strategies",
     "SparsePLSTracker": "strategies",
     "RecursiveLarsTracker": "strategies",
@@ -82,6 +89,7 @@ _HOMES = {
 
 __all__ = [
     "APASTracker",
+    "AccountError",
     "AdaGradTracker",
     "AdaptiveDiscountTracker",
     "AdaptiveLassoTracker",
@@ -94,17 +102,22 @@ __all__ = [
     "EnsembleTracker",
     "EqualWeight",
     "HoldingsAnalyzer",
+    "InputError",
     "LeastSquaresTracker",
+    "MissingExtraError",
     "MultiIndexTracker",
     "MultiplicativePATracker",
+    "OutputError",
     "PASTracker",
     "PATracker",
+    "ParameterError",
     "RLSTracker",
     "RandomPortfolios",
     "RecursiveLarsTracker",
     "RunRecord",
     "SLAITTracker",
     "SparsePLSTracker",
+    "TrackerError",
     "TrackerStrategy",
     "TrackingAnalyzer",
     "VAWTracker",

@@ -41,6 +41,10 @@ def span(page):
     return page.locator("#span").text_content()
 
 
+IN_BP = ("te_rms", "te_centred", "mdte", "entry_active_return")
+IN_PERCENT = ("tracking_difference", "turnover", "entry_turnover")
+
+
 def test_the_numbers_are_those_of_metrics_json(page, written):
     rows = page.locator("#metrics tbody tr")
     assert rows.count() == len(written.runs) == 4
@@ -51,7 +55,7 @@ def test_the_numbers_are_those_of_metrics_json(page, written):
         for key, exact, text in cells:
             assert float(exact) == expected[key]
             shown = float("".join(c for c in text.replace("\u2212", "-") if c in "0123456789.+-"))
-            unit = {"te_rms": 1e4, "te_centred": 1e4, "mdte": 1e4, "tracking_difference": 100.0, "turnover": 100.0}.get(key, 1.0)
+            unit = 1e4 if key in IN_BP else 100.0 if key in IN_PERCENT else 1.0
             assert shown == pytest.approx(unit * expected[key], rel=6e-3, abs=0.51 if key == "final_value" else 1e-9)
 
 

@@ -207,10 +207,11 @@ class BasketQueue(bt.brokers.BackBroker):
         queue, positions, refused = deque[Any](), dict[Any, Position](), set[int]()
         cash = self.cash  # by the check, which is made at closes
         left = self.cash  # by what baskets really pay
+        spare = self.cash - sum(part.cash for part in self.parts.values() if part.cash is not None)  # nobody's part
         checked: float | None = None
         for item in merged(line, orders):
             if isinstance(item, Basket):
-                made = self._orders_of(item, left, checked)
+                made = self._orders_of(item, left, spare, checked)
                 queue.extend(made)
                 left += item.desk.cost_of(made)
                 for order in made:
@@ -222,16 +223,19 @@ class BasketQueue(bt.brokers.BackBroker):
             if item.parent is None or item.parent.ref not in refused:  # else it will be rejected with its parent
                 after = self._pretend(item, cash, positions)
                 left += after - cash
+                spare += after - cash
                 checked = cash = after
             if not cash >= 0.0:
                 refused.add(item.ref)
         orders.clear()
         orders.extend(queue)
 
-    def _orders_of(self, basket: Basket, cash: float, checked: float | None) -> list[Any]:
-        """The orders of a basket, with this cash left; `checked`: what the check has left when orders of others are ahead."""
+    def _orders_of(self, basket: Basket, cash: float, spare: float, checked: float | None) -> list[Any]:
+        """The orders of a basket, with this cash left, so much of it nobody's; `checked`: what the check has left when orders of
+        others are ahead.
+        """
         desk = basket.desk
-        deltas = desk.wanted(basket, cash)
+        deltas = desk.wanted(basket, cash, spare)
         if deltas is None:
             basket.ahead = set()
             self._line.append(basket)

@@ -73,24 +73,31 @@ class TrackerDesk:
         bar, gate = self.strategy.bar, self.strategy.gate
         return Basket(self, gate.now(), bar.close, deltas)
 
-    def wanted(self, basket: Basket, cash: float) -> FloatArray | None:
-        """What a basket trades, now that the bar of its fill is there, with the cash of the account that is left at its place.
+    def wanted(self, basket: Basket, cash: float, spare: float = 0.0) -> FloatArray | None:
+        """What a basket trades, now that the bar of its fill is there. None when there is no new bar yet.
 
-        None when there is no new bar yet.
+        Parameters
+        ----------
+        cash : float
+            What is left in the account at the basket's place.
+        spare : float
+            How much of that belongs to nobody's part; below zero when others have spent or ordered more than they have.
         """
         bar = None if basket.at_close else self.strategy.bar_at_open()
         if bar is None and not basket.at_close:
             return None
-        own = self._broker.cash if self.part.cash is None else self.part.cash
-        if cash < min(0.0, own):  # somebody else has spent or ordered more than is there: the broker refuses what follows
+        own, broker = self.part.cash, self._broker
+        overdrawn = cash < min(0.0, broker.cash) if own is None else spare < -1e-9 * broker.startingcash and own >= 0.0
+        if overdrawn:  # the broker refuses what follows
             self.strategy.tracker.put_off()
             return np.zeros(len(self.assets))
+        limit = cash if own is None else own + min(0.0, spare)
         if basket.deltas is not None:
-            return self.affordable(basket.deltas, basket.closes, cash)
+            return self.affordable(basket.deltas, basket.closes, limit)
         asked = self.asked(cash, bar)
         if asked is None or bar is None:
             return np.zeros(len(self.assets))
-        return asked if self.part.cash is None else self.affordable(asked, bar.open, cash)
+        return asked if own is None else self.affordable(asked, bar.open, limit)
 
     def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
         """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""

@@ -19,7 +19,7 @@ from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.listeners import hears_cash
-from tracker_strategies.execution.part import Part
+from tracker_strategies.execution.part import Part, share_of
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.tracker_desk import TrackerDesk
@@ -101,6 +101,7 @@ class TrackerStrategy(bt.Strategy):
     diagnostic_lines: tuple[str, ...] = ()
     #: One backtrader line per asset, for algorithms that take a signal; a subclass may set them in its ``__init__``.
     signal_lines: Sequence[Any] | None = None
+    desk: TrackerDesk
     #: Whether this turn has brought a bar; a resampled feed beside the others has turns of its own, on which nothing is done.
     new_bar = True
 
@@ -186,7 +187,9 @@ class TrackerStrategy(bt.Strategy):
         self.gate = gate_for(self.assets, self.targets)
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
-        part = Part(self.assets, self._capital(), broker.startingcash)
+        others = [s.desk.part.capital for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
+        capital = share_of(None if self.p.capital is None else _number(self.p, "capital"), others, broker)
+        part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
         self.desk = TrackerDesk(self, part)
         alone = len(self.cerebro.strats) == 1 and part.capital is None
@@ -197,28 +200,6 @@ class TrackerStrategy(bt.Strategy):
         """Plan with what the broker charges now."""
         tracker = self.tracker
         tracker.rebalancer = replace(tracker.rebalancer, costs=costs_of(self.broker, self.assets))
-
-    def _capital(self) -> float | None:
-        """The share of the account that is this tracker's, once it is known to fit with those of the others."""
-        given = None if self.p.capital is None else _number(self.p, "capital")
-        if given is not None and not 0.0 < given <= 1.0:
-            raise ParameterError(f"capital={given!r} must be a share of the account in (0, 1]; 0.5 is one half")
-        if given is not None and any(scheme.p.interest for scheme in self.broker.comminfo.values()):
-            raise ParameterError(
-                "the broker charges interest to the account as a whole, so that a part of it (capital=...) would not know its "
-                "share; leave interest out, or run the tracker in a cerebro of its own"
-            )
-        others = [s for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
-        shares = [given, *(s.desk.part.capital for s in others)]
-        if others and any(share is None for share in shares):
-            raise ParameterError(
-                f"{len(shares)} trackers share one account and would undo each other's orders; give each its part, such as "
-                "capital=0.5, or run each in a cerebro of its own"
-            )
-        total = sum(share for share in shares if share is not None)
-        if total > 1.0 + 1e-12:
-            raise ParameterError(f"the parts of {len(shares)} trackers sum to {total:g}; their capital must sum to at most 1")
-        return given
 
     # -- backtrader's own bookkeeping, which would walk through all feeds ----------
 
