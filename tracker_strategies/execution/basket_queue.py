@@ -235,12 +235,14 @@ class BasketQueue(bt.brokers.BackBroker):
         others are ahead.
         """
         desk = basket.desk
-        deltas = desk.wanted(basket, cash, spare)
+        deltas = desk.wanted(basket, cash, spare, 0.0 if checked is None else checked)
         if deltas is None:
             basket.ahead = set()
             self._line.append(basket)
             return []
-        if checked is not None:  # others count on cash at closes: so must these orders
+        if checked is None and desk.sized_at_close and len(self.cerebro.runningstrats) > len(self._trackers):
+            checked = self.cash
+        if checked is not None:  # others count on cash at closes: so must these orders, also where a sell could not be sent
             deltas = desk.affordable(deltas, basket.closes, checked)
         # Submitted as any order, and what comes of it put where the basket stands: orders in the queue, news among the news.
         line, news = self._orders_in_line(), self.notifs

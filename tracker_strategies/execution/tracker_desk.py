@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.execution.basket import Basket
 from tracker_strategies.execution.desk import Fills
+from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.order_reader import OrderReader
 from tracker_strategies.execution.part import Part
 
@@ -35,6 +36,11 @@ class TrackerDesk:
     @property
     def _broker(self) -> Any:
         return self.strategy.broker
+
+    @property
+    def sized_at_close(self) -> bool:
+        """Whether the orders for the open are sized by the closes before it."""
+        return self.strategy.tracker.fill is FillMode.NEXT_OPEN
 
     def cash(self) -> float:
         """Cash of the tracker's part; of the account, when it has no part of its own."""
@@ -73,7 +79,7 @@ class TrackerDesk:
         bar, gate = self.strategy.bar, self.strategy.gate
         return Basket(self, gate.now(), bar.close, deltas)
 
-    def wanted(self, basket: Basket, cash: float, spare: float = 0.0) -> FloatArray | None:
+    def wanted(self, basket: Basket, cash: float, spare: float = 0.0, checked: float = 0.0) -> FloatArray | None:
         """What a basket trades, now that the bar of its fill is there. None when there is no new bar yet.
 
         Parameters
@@ -82,13 +88,16 @@ class TrackerDesk:
             What is left in the account at the basket's place.
         spare : float
             How much of that belongs to nobody's part; below zero when others have spent or ordered more than they have.
+        checked : float
+            What the broker's check of the orders ahead has left.
         """
         bar = None if basket.at_close else self.strategy.bar_at_open()
         if bar is None and not basket.at_close:
             return None
         own, broker = self.part.cash, self._broker
-        overdrawn = cash < min(0.0, broker.cash) if own is None else spare < -1e-9 * broker.startingcash and own >= 0.0
-        if overdrawn:  # the broker refuses what follows
+        dust = 1e-9 * broker.startingcash
+        robbed = own is not None and own >= -dust and spare < -dust and broker.cash < 0.0  # others have lost what is not theirs
+        if robbed or checked < min(0.0, broker.cash):  # the broker refuses what follows
             self.strategy.tracker.put_off()
             return np.zeros(len(self.assets))
         limit = cash if own is None else own + min(0.0, spare)
