@@ -142,7 +142,14 @@ def test_an_interrupt_while_drawing_leaves_the_finished_run(csv, tmp_path, monke
 
 def started(*words):
     command = [sys.executable, "-m", "tracker_strategies.cli", *map(str, words)]
-    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs are started deaf to Ctrl-C
+    )
 
 
 def interrupted_when(process, there):
@@ -155,8 +162,9 @@ def interrupted_when(process, there):
             process.communicate(timeout=0.2)
         except subprocess.TimeoutExpired:
             continue
-        break
-    return process.returncode
+        return process.returncode
+    process.kill()
+    return None
 
 
 def test_a_signal_after_the_data_leaves_the_finished_run(csv, tmp_path):
