@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -73,6 +74,14 @@ class Basket:
             order.basket, order.place = self, i
             self.orders.append(order)
         return list(self.orders)
+
+    def trades(self, orders: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
+        """(N,) shares that these of its orders have still to fill, and at which prices: its closes, or the opens of now."""
+        deltas, quoted = np.zeros(len(self.closes)), np.zeros(len(self.closes))
+        for order in orders:
+            deltas[order.place] = order.executed.remsize
+            quoted[order.place] = self.closes[order.place] if self.at_close else order.data.open[0]
+        return deltas, quoted
 
     def length_of(self, order: Any) -> int:
         """Length of an order's feed at submission."""

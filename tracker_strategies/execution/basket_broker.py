@@ -71,9 +71,8 @@ class BasketBroker(BasketQueue):
         self.book = None
         waiting, self._baskets = self._baskets, []
         for basket in waiting:
-            places = self.gate.stamps(
-                basket.desk.assets, basket.when, self.gate.read().age
-            )  # where the feeds stood when it was sent
+            # Where the feeds stood when it was sent.
+            places = self.gate.stamps(basket.desk.assets, basket.when, self.gate.read().age)
             basket.stamps = [(when, length) for when, length, _ in places]
             super().submit_basket(basket)
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import backtrader as bt
-import numpy as np
 from backtrader.position import Position
 
 from tracker_strategies.execution.basket import Basket
@@ -213,7 +212,7 @@ class BasketQueue(bt.brokers.BackBroker):
             if isinstance(item, Basket):
                 made = self._orders_of(item, left, spare, checked)
                 queue.extend(made)
-                left += item.desk.cost_of(made)
+                left += item.desk.cash_flow(*item.trades(made))
                 for order in made:
                     cash = self._pretend(order, cash, positions)
                 continue
@@ -266,10 +265,7 @@ class BasketQueue(bt.brokers.BackBroker):
     def _fit(self, basket: Basket) -> None:
         """Shrink the buys of a basket to the cash that is left when its first order is about to fill."""
         basket.turn = self._turn
-        deltas, quoted = np.zeros(len(basket.closes)), np.zeros(len(basket.closes))
-        for order in basket.orders:
-            deltas[order.place] = order.executed.remsize
-            quoted[order.place] = basket.closes[order.place] if basket.at_close else order.data.open[0]
+        deltas, quoted = basket.trades(basket.orders)
         fitting = basket.desk.affordable(deltas, quoted, self.cash)
         if fitting is not deltas:
             basket.shrink(fitting)

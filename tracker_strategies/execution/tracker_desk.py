@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -124,19 +123,14 @@ class TrackerDesk:
         rebalancer, cash, sizes = self.strategy.tracker.rebalancer, self.part.available(cash), self.sizes()
         traded = deltas != 0.0
         held = bool((sizes + deltas >= -1e-12 * np.abs(deltas)).all())
-        if held and cash + rebalancer.costs.cash_flow(deltas, np.where(traded, prices, 0.0)) >= 0.0:
+        if held and cash + self.cash_flow(deltas, np.where(traded, prices, 0.0)) >= 0.0:
             return deltas
         fitting: FloatArray = rebalancer.fit(deltas, sizes, np.where(traded, prices, 1.0), cash)
         return fitting
 
-    def cost_of(self, orders: Sequence[Any]) -> float:
-        """What filling ordinary orders of a basket does to the cash: at its closes, or at the opens of this bar."""
-        deltas, quoted = np.zeros(len(self.assets)), np.zeros(len(self.assets))
-        for order in orders:
-            at_close = order.basket.at_close
-            deltas[order.place] = order.executed.remsize
-            quoted[order.place] = order.created.pclose if at_close else order.data.open[0]
-        return float(self.strategy.tracker.rebalancer.costs.cash_flow(deltas, quoted))
+    def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
+        """What these trades do to the cash."""
+        return float(self.strategy.tracker.rebalancer.costs.cash_flow(deltas, prices))
 
     def settle(self, asset: int, price: float) -> None:
         """Book a position out at a price."""
