@@ -19,9 +19,9 @@ from benchmarks.prox import market
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.algorithms import LeastSquares
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.research.leaderboard.rivals import SkfolioTracker, has_skfolio
 from tracker_strategies.research.replay import replay
-from tracker_strategies.research.rivals import SkfolioTracker, has_skfolio
-from tracker_strategies.research.sweeps.worker import one_thread
+from tracker_strategies.research.sweeps.running.worker import one_thread
 from tracker_strategies.strategies import EnsembleTracker
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -17,12 +17,13 @@ import numpy as np
 
 from benchmarks.measure import Report, side_by_side
 from benchmarks.prox import Input, inputs_of_apas, market
-from tracker_strategies.algorithms import APAS, PA, NegativeLogReturn, OnlineAlgorithm, Simplex, kernels
-from tracker_strategies.algorithms.least_squares import PRECISION
-from tracker_strategies.algorithms.scaled_quadratic import ScaledQuadratic
-from tracker_strategies.algorithms.simplex_gradients import Descent
+from tracker_strategies.algorithms import APAS, PA, NegativeLogReturn, OnlineAlgorithm, Simplex
+from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
+from tracker_strategies.algorithms.least_squares.dense import PRECISION
+from tracker_strategies.algorithms.numerics import kernels
+from tracker_strategies.algorithms.numerics.simplex_gradients import Descent
 from tracker_strategies.errors import MissingExtraError
-from tracker_strategies.research.sweeps.worker import one_thread
+from tracker_strategies.research.sweeps.running.worker import one_thread
 from tracker_strategies.strategies import EnsembleTracker
 
 SIZES = (100, 500, 2000, 5000, 20000)

@@ -16,10 +16,10 @@ import pandas as pd
 
 from benchmarks.measure import Report, side_by_side
 from datafeeds import synthetic_market
-from tracker_strategies.analysis.comparison import comparison
-from tracker_strategies.analysis.quantstats_page import require_quantstats
+from tracker_strategies.analysis.pages.comparison_page import comparison
+from tracker_strategies.analysis.pages.quantstats_page import require_quantstats
+from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.tearsheet import tearsheet
 from tracker_strategies.research.replay import replay
 
 N_BARS, N_ASSETS, N_RUNS = 2520, 30, 10

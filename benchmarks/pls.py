@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Report, side_by_side
 from tracker_strategies.algorithms import RecursiveLars, SparsePLS
-from tracker_strategies.algorithms.fortran import blas
-from tracker_strategies.research import ispls_data as data
+from tracker_strategies.algorithms.numerics.lapack import blas
+from tracker_strategies.research.reproductions.ispls import data
 
 TARGETS, NAMES = 2, 10
 SIZES = {323: (400, 20, 60), 2000: (60, 5, 15)}

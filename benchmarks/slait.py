@@ -15,8 +15,8 @@ import pandas as pd
 
 from benchmarks.measure import Report
 from tracker_strategies.algorithms import slait
-from tracker_strategies.algorithms.slait import several_starts
-from tracker_strategies.research.sweeps.worker import one_thread
+from tracker_strategies.algorithms.passive_aggressive.batch_slait import several_starts
+from tracker_strategies.research.sweeps.running.worker import one_thread
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 WINDOW, SEEDS, FEW, MANY = 100, 10, 8, 40

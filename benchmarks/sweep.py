@@ -14,14 +14,14 @@ import numpy as np
 
 from benchmarks.markets import N_ASSETS, N_BARS
 from benchmarks.measure import Report, side_by_side
-from tracker_strategies.research.sweeps.cells import Cell, Data, Window
-from tracker_strategies.research.sweeps.driver import Progress, Unwatched, description
-from tracker_strategies.research.sweeps.engines import DaskEngine, Engine, LocalEngine
-from tracker_strategies.research.sweeps.report import write_report
-from tracker_strategies.research.sweeps.space import Space
-from tracker_strategies.research.sweeps.spec import Sweep, open_panels
-from tracker_strategies.research.sweeps.store import Store, read_rows
-from tracker_strategies.research.sweeps.worker import Row, describe
+from tracker_strategies.research.sweeps.asking.cells import Cell, Data, Window
+from tracker_strategies.research.sweeps.asking.space import Space
+from tracker_strategies.research.sweeps.asking.spec import Sweep, open_panels
+from tracker_strategies.research.sweeps.judging.report import write_report
+from tracker_strategies.research.sweeps.running.driver import Progress, Unwatched, description
+from tracker_strategies.research.sweeps.running.engines import DaskEngine, Engine, LocalEngine
+from tracker_strategies.research.sweeps.running.store import Store, read_rows
+from tracker_strategies.research.sweeps.running.worker import Row, describe
 
 ONE, TWO, DASK = "one process", "two processes, joblib", "two processes, Dask LocalCluster"
 LAMS = tuple(float(x) for x in np.geomspace(1e-4, 1.0, 16))

@@ -5,70 +5,70 @@ Names are imported on first use, so that the errors (which the mathematics needs
 
 from typing import TYPE_CHECKING
 
+from datafeeds._lazy import importer
 from datafeeds.errors import DataError, DataWarning, TrackerError, UniverseError
-from datafeeds.lazy import importer
 
 if TYPE_CHECKING:
-    from datafeeds.adapters import IndexData, SingleIndexData
-    from datafeeds.cleaning import clean
-    from datafeeds.cleaning_report import CleaningReport, Finding
-    from datafeeds.clock import PanelClock
-    from datafeeds.feeds import PanelFeed
-    from datafeeds.fetch_limits import Limits
-    from datafeeds.fetch_report import FetchError
-    from datafeeds.long_tables import read_long_table
-    from datafeeds.markets import ExchangeRate, Market
-    from datafeeds.membership import Spell, read_members, with_members
-    from datafeeds.multi_index import MultiIndexData
+    from datafeeds.cleaning.cleaner import clean
+    from datafeeds.cleaning.report import CleaningReport, Finding
+    from datafeeds.feeds.clock import PanelClock
+    from datafeeds.feeds.feed import PanelFeed
+    from datafeeds.feeds.index_data import IndexData, SingleIndexData
+    from datafeeds.feeds.multi_index import MultiIndexData
+    from datafeeds.markets.market import ExchangeRate, Market
+    from datafeeds.markets.sessions import SessionReport, check_sessions, expected_sessions
+    from datafeeds.markets.union_calendar import join_markets
     from datafeeds.panel import MarketPanel
-    from datafeeds.readers import load_sample, open_source, read_panel
-    from datafeeds.renames import Rename, read_renames, rename
+    from datafeeds.readers.long_tables import read_long_table
+    from datafeeds.readers.sources import load_sample, open_source, read_panel
+    from datafeeds.readers.ticker_folders import read_ticker_folder
     from datafeeds.resampling import resample
-    from datafeeds.sectors import read_sectors
-    from datafeeds.sessions import SessionReport, check_sessions, expected_sessions
-    from datafeeds.synthetic import SyntheticMarket, simulate_market, synthetic_market
-    from datafeeds.synthetic_events import MarketEvent
-    from datafeeds.ticker_folders import read_ticker_folder
-    from datafeeds.union_calendar import join_markets
-    from datafeeds.yahoo import fetch_yahoo, yahoo_panel
+    from datafeeds.synthetic.events import MarketEvent
+    from datafeeds.synthetic.market import SyntheticMarket, simulate_market, synthetic_market
+    from datafeeds.universe.members import Spell, read_members, with_members
+    from datafeeds.universe.renames import Rename, read_renames, rename
+    from datafeeds.universe.sectors import read_sectors
+    from datafeeds.yahoo.fetching import fetch_yahoo, yahoo_panel
+    from datafeeds.yahoo.patience import Limits
+    from datafeeds.yahoo.report import FetchError
 
 _HOMES = {
-    "CleaningReport": "cleaning_report",
-    "ExchangeRate": "markets",
-    "FetchError": "fetch_report",
-    "Finding": "cleaning_report",
-    "IndexData": "adapters",
-    "Limits": "fetch_limits",
-    "Market": "markets",
-    "MarketEvent": "synthetic_events",
+    "CleaningReport": "cleaning.report",
+    "ExchangeRate": "markets.market",
+    "FetchError": "yahoo.report",
+    "Finding": "cleaning.report",
+    "IndexData": "feeds.index_data",
+    "Limits": "yahoo.patience",
+    "Market": "markets.market",
+    "MarketEvent": "synthetic.events",
     "MarketPanel": "panel",
-    "MultiIndexData": "multi_index",
-    "PanelClock": "clock",
-    "PanelFeed": "feeds",
-    "Rename": "renames",
-    "SessionReport": "sessions",
-    "SingleIndexData": "adapters",
-    "Spell": "membership",
-    "SyntheticMarket": "synthetic",
-    "check_sessions": "sessions",
-    "clean": "cleaning",
-    "expected_sessions": "sessions",
-    "fetch_yahoo": "yahoo",
-    "join_markets": "union_calendar",
-    "load_sample": "readers",
-    "open_source": "readers",
-    "read_long_table": "long_tables",
-    "read_members": "membership",
-    "read_panel": "readers",
-    "read_renames": "renames",
-    "read_sectors": "sectors",
-    "read_ticker_folder": "ticker_folders",
-    "rename": "renames",
+    "MultiIndexData": "feeds.multi_index",
+    "PanelClock": "feeds.clock",
+    "PanelFeed": "feeds.feed",
+    "Rename": "universe.renames",
+    "SessionReport": "markets.sessions",
+    "SingleIndexData": "feeds.index_data",
+    "Spell": "universe.members",
+    "SyntheticMarket": "synthetic.market",
+    "check_sessions": "markets.sessions",
+    "clean": "cleaning.cleaner",
+    "expected_sessions": "markets.sessions",
+    "fetch_yahoo": "yahoo.fetching",
+    "join_markets": "markets.union_calendar",
+    "load_sample": "readers.sources",
+    "open_source": "readers.sources",
+    "read_long_table": "readers.long_tables",
+    "read_members": "universe.members",
+    "read_panel": "readers.sources",
+    "read_renames": "universe.renames",
+    "read_sectors": "universe.sectors",
+    "read_ticker_folder": "readers.ticker_folders",
+    "rename": "universe.renames",
     "resample": "resampling",
-    "simulate_market": "synthetic",
-    "synthetic_market": "synthetic",
-    "with_members": "membership",
-    "yahoo_panel": "yahoo",
+    "simulate_market": "synthetic.market",
+    "synthetic_market": "synthetic.market",
+    "with_members": "universe.members",
+    "yahoo_panel": "yahoo.fetching",
 }
 
 __all__ = [

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from datafeeds.checks import bars_per_year, check_dates, check_mask, check_matrix, check_names, fingerprint_of
-from datafeeds.cleaning_report import CleaningReport
+from datafeeds.cleaning.report import CleaningReport
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.wide_frames import GAP_POLICIES as GAP_POLICIES
 from datafeeds.wide_frames import parts_of_frame
@@ -58,7 +58,7 @@ class MarketPanel:
         always.
     at_decision : (N,) bool, optional
         Assets whose close is the moment at which a bar's decisions are made. The close of the others is history by then, because
-        their market closes before (:mod:`datafeeds.multi_index`), and no order can fill at it. None means all.
+        their market closes before (:mod:`datafeeds.feeds.multi_index`), and no order can fill at it. None means all.
     cleaning : CleaningReport, optional
         What :func:`datafeeds.clean` found and did, if it was asked.
     cut : tuple of str

@@ -18,7 +18,7 @@ from indicators.tracking import ErrorWindow
 from tracker_strategies.analysis.account_rows import AccountRows
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.account_watch import AccountWatch
-from tracker_strategies.strategies.roles import find_targets
+from tracker_strategies.strategies.feeds import find_targets
 
 FloatArray = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ import numpy as np
 from datafeeds import load_sample
 from tracker_strategies import CostModel, PASTracker, TrackerStrategy, backtest
 from tracker_strategies.algorithms import OnlineAlgorithm, Simplex, UserDefined
-from tracker_strategies.research.lookahead import check_no_lookahead
+from tracker_strategies.testing.lookahead import check_no_lookahead
 
 panel = load_sample().rows(0, 750)
 

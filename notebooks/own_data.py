@@ -20,7 +20,7 @@ import numpy as np
 
 from datafeeds import DataError, MarketPanel, SingleIndexData, clean, load_sample, open_source
 from tracker_strategies import PATracker, TrackingAnalyzer, backtest
-from tracker_strategies.data_check import tracking_floor
+from tracker_strategies.research.data_check import tracking_floor
 
 folder = Path(tempfile.mkdtemp())
 frame = load_sample().to_frame().loc["2019":"2021"]

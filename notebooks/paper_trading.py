@@ -17,9 +17,9 @@ from pathlib import Path
 
 from tracker_strategies import CostModel
 from tracker_strategies.papertrade import Limits, PaperAccount, StepResult
-from tracker_strategies.papertrade.report import report_of
-from tracker_strategies.papertrade.status import status_of
-from tracker_strategies.papertrade.watch import practise
+from tracker_strategies.papertrade.live.watch import practise
+from tracker_strategies.papertrade.views.report import report_of
+from tracker_strategies.papertrade.views.status import status_of
 
 folder = Path(tempfile.mkdtemp()) / "demo"
 month = {"replay": "2012-01-03", "costs": CostModel(bps=5)}

@@ -18,7 +18,7 @@ ALLOWED = {
         "indicators",
         "tracker_strategies.analysis.account_rows",
         "tracker_strategies.execution.account_watch",
-        "tracker_strategies.strategies.roles",
+        "tracker_strategies.strategies.feeds",
         "tracker_strategies.errors",
     },
     "tracker_strategies/algorithms": {"tracker_strategies.algorithms", "tracker_strategies.errors"},

@@ -8,14 +8,14 @@ Names are imported on first use: the algorithms need neither backtrader nor pand
 
 from typing import TYPE_CHECKING
 
-from datafeeds.lazy import importer
+from datafeeds._lazy import importer
 
 if TYPE_CHECKING:
     from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
-    from tracker_strategies.analysis.comparison import comparison
     from tracker_strategies.analysis.finished import read_run, record_of
+    from tracker_strategies.analysis.pages.comparison_page import comparison
+    from tracker_strategies.analysis.pages.tear_sheet import tearsheet
     from tracker_strategies.analysis.record import RunRecord
-    from tracker_strategies.analysis.tearsheet import tearsheet
     from tracker_strategies.errors import AccountError, InputError, MissingExtraError, OutputError, ParameterError, TrackerError
     from tracker_strategies.execution.commission import charge
     from tracker_strategies.execution.costs import CostModel
@@ -81,10 +81,10 @@ _HOMES = {
     "TrackingAnalyzer": "analysis.analyzers",
     "backtest": "runner",
     "charge": "execution.commission",
-    "comparison": "analysis.comparison",
+    "comparison": "analysis.pages.comparison_page",
     "read_run": "analysis.finished",
     "record_of": "analysis.finished",
-    "tearsheet": "analysis.tearsheet",
+    "tearsheet": "analysis.pages.tear_sheet",
 }
 
 __all__ = [

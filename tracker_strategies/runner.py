@@ -8,7 +8,7 @@ from typing import Any
 import backtrader as bt
 
 from datafeeds import IndexData, MarketPanel
-from tracker_strategies.algorithms import kernels
+from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.record import RunRecord

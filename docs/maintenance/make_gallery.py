@@ -22,7 +22,7 @@ IMAGES = ROOT / "docs" / "images"
 
 def tracker(*words: str) -> None:
     """A command, as a user types it."""
-    subprocess.run([sys.executable, "-m", "tracker_strategies.cli", *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "tracker_strategies", *words], check=True, stdout=subprocess.DEVNULL)
 
 
 def run(strategy: str, *words: str) -> str:

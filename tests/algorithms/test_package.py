@@ -1,4 +1,4 @@
-"""The package as a whole: light to import, and exports what it says. (Its examples: tests/test_doctests.py.)"""
+"""The package as a whole: light to import, and exports what it says. (Its examples: tests/docs/test_doctests.py.)"""
 
 import subprocess
 import sys

@@ -24,7 +24,7 @@ from tracker_strategies import (
     record_of,
     tearsheet,
 )
-from tracker_strategies.algorithms import kernels
+from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.errors import DataError
 from tracker_strategies.research.replay import replay
@@ -148,8 +148,8 @@ def test_a_folder_that_is_no_run_or_is_damaged_is_named(folder, tmp_path):
 
 
 def test_sectors_are_drawn_where_they_are_known(record):
-    from tracker_strategies.analysis.charts import chart_style
-    from tracker_strategies.analysis.more_charts import sectors_over_time
+    from tracker_strategies.analysis.pages.charts import chart_style
+    from tracker_strategies.analysis.pages.charts_held import sectors_over_time
 
     with chart_style():
         chart = sectors_over_time(record)

@@ -113,7 +113,7 @@ def test_flows_come_back_from_a_run_folder(tmp_path):
 
 @pytest.mark.skipif(find_spec("quantstats") is None, reason="needs the extra [report]")
 def test_the_tear_sheet_and_its_quantstats_part_show_no_flow_as_a_gain(still, tmp_path):
-    from tests.analysis.test_quantstats_page import table_rows
+    from tests.analysis.pages.test_quantstats_page import table_rows
 
     with_flows, without = (
         tearsheet(r, tmp_path / f"{i}.html").read_text(encoding="utf-8") for i, r in enumerate((run(FLOWS), still))

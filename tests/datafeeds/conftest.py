@@ -3,7 +3,7 @@
 import pytest
 
 from datafeeds import fetch_yahoo
-from datafeeds.price_cache import PriceCache
+from datafeeds.yahoo.cache import PriceCache
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def write(tmp_path):
 
 @pytest.fixture
 def yahoo():
-    from tests.datafeeds.yahoo_market import market  # here, because it needs the extra yahoo
-    from tests.datafeeds.yahoo_server import YahooServer
+    from tests.datafeeds.yahoo.market import market  # here, because it needs the extra yahoo
+    from tests.datafeeds.yahoo.server import YahooServer
 
     with YahooServer(market()) as server:
         yield server
@@ -27,7 +27,7 @@ def yahoo():
 
 @pytest.fixture
 def fetch(yahoo, tmp_path):
-    from tests.datafeeds.yahoo_market import FAST, START
+    from tests.datafeeds.yahoo.market import FAST, START
 
     def fetch(tickers="AAA,BBB", start=START, end=None, *, index="^GEN", **options):
         options = {"cache": tmp_path / "cache", "limits": FAST, "session": yahoo.session(), **options}

@@ -10,7 +10,7 @@ import pytest
 from tests.differential.random_strategy import RandomStrategy
 from tests.differential.side_by_side import MODES, PANEL, STOCK, assert_same, cerebro_with, seeds
 from tests.markets import random_panel
-from tracker_strategies.execution.basket_broker import BasketBroker, host
+from tracker_strategies.execution.basket.broker import BasketBroker, host
 
 SETTINGS = {
     "as it is": lambda b: None,

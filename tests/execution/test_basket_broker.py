@@ -10,7 +10,7 @@ from datafeeds import IndexData
 from tests.markets import random_panel
 from tracker_strategies import CostModel, PATracker, charge
 from tracker_strategies.errors import AccountError
-from tracker_strategies.execution.basket_broker import host, takes_lane
+from tracker_strategies.execution.basket.broker import host, takes_lane
 
 
 class Ledger(bt.Analyzer):

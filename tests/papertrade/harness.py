@@ -21,9 +21,9 @@ from datafeeds import MarketPanel
 from tests.markets import random_panel
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade import PaperAccount
-from tracker_strategies.papertrade.broker import Status
-from tracker_strategies.papertrade.simulated import FILE as BROKER_FILE
-from tracker_strategies.papertrade.transitions import ENVIRONMENT
+from tracker_strategies.papertrade.brokers.base import Status
+from tracker_strategies.papertrade.brokers.simulated import FILE as BROKER_FILE
+from tracker_strategies.papertrade.journal.crash_points import ENVIRONMENT
 
 COSTS = CostModel(bps=5, slippage_bps=2)
 #: Columns that tell when something was written, which differs from run to run.

@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 from datafeeds import load_sample, read_panel
 from tests.markets import random_panel
 from tests.papertrade.harness import books_balance, contents, open_account, orders, step_through, values
+from tracker_strategies.cli.paper import app
 from tracker_strategies.errors import DataError, OutputError, ParameterError, TrackerError
 from tracker_strategies.papertrade import PaperAccount
-from tracker_strategies.papertrade.cli import app
-from tracker_strategies.papertrade.clocks import WallClock
-from tracker_strategies.papertrade.export import export, tables_of
-from tracker_strategies.papertrade.report import report_of, write_report
-from tracker_strategies.papertrade.status import status_of
-from tracker_strategies.papertrade.watch import practise, wake_up, watch
+from tracker_strategies.papertrade.live.watch import practise, wake_up, watch
+from tracker_strategies.papertrade.market.session_clocks import WallClock
+from tracker_strategies.papertrade.views.export import export, tables_of
+from tracker_strategies.papertrade.views.report import report_of, write_report
+from tracker_strategies.papertrade.views.status import status_of
 
 
 def run(*arguments, ok=True):
@@ -148,7 +148,7 @@ def test_an_account_is_not_opened_over_another(folder, prices):
 
 
 def test_the_module_runs_as_a_program(folder, prices):
-    command = [sys.executable, "-m", "tracker_strategies.papertrade"]
+    command = [sys.executable, "-m", "tracker_strategies", "paper"]
     assert b"watch" in subprocess.run([*command, "--help"], capture_output=True, check=True).stdout
     wrong = subprocess.run([*command, "step", str(folder / "none")], capture_output=True, text=True)
     assert wrong.returncode == 2
@@ -156,7 +156,7 @@ def test_the_module_runs_as_a_program(folder, prices):
 
 
 def test_the_help_costs_no_heavy_import():
-    code = "import sys, tracker_strategies.papertrade.cli; print(*sys.modules)"
+    code = "import sys, tracker_strategies.cli.paper; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     assert not loaded & {"numpy", "pandas", "backtrader", "alpaca", "exchange_calendars", "sqlite3"}
 

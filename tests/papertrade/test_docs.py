@@ -28,7 +28,7 @@ def test_the_first_five_minutes_work_as_written(folder):
     (block,) = re.findall(r"```bash\n(.*?)```", section, re.S)
     commands = [shlex.split(line, comments=True) for line in block.splitlines() if line.startswith("tracker paper")]
     assert [c[2] for c in commands] == ["init", "watch", "status", "report"]
-    out = [python("-m", "tracker_strategies.papertrade", *command[2:], cwd=folder) for command in commands]
+    out = [python("-m", "tracker_strategies", "paper", *command[2:], cwd=folder) for command in commands]
     assert "21 sessions" in out[1]
     assert "session 21" in out[2]
     assert "its backtest" in out[3]
@@ -48,7 +48,7 @@ def test_the_table_of_limits_is_complete_and_right():
 
 
 def test_every_command_of_the_page_exists():
-    from tracker_strategies.papertrade.cli import app
+    from tracker_strategies.cli.paper import app
 
     known = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert set(re.findall(r"tracker paper (\w+)", PAGE)) <= known

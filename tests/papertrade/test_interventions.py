@@ -4,7 +4,7 @@ import pytest
 
 from tests.papertrade.harness import books_balance, day, events, market, open_account, orders, step_through, values
 from tracker_strategies.papertrade import PaperAccount, SimulatedBroker
-from tracker_strategies.papertrade.broker import Ticket
+from tracker_strategies.papertrade.brokers.base import Ticket
 from tracker_strategies.papertrade.errors import ReconcileError
 
 # -- 14: disk full, read-only, corrupt, older: see test_journal ----------

@@ -9,15 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.markets import random_panel
-from tracker_strategies.cli import app
+from tracker_strategies.cli import app, leaderboard_command
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.research import leaderboard_command
-from tracker_strategies.research.leaderboard import Entrant, entrants, market_name, open_markets, run_leaderboard
-from tracker_strategies.research.leaderboard_page import leaderboard_page
-from tracker_strategies.research.leaderboard_tables import factors, markdown, tables, versus
+from tracker_strategies.research.leaderboard.page import leaderboard_page
+from tracker_strategies.research.leaderboard.rivals import SkfolioTracker, has_skfolio
+from tracker_strategies.research.leaderboard.run import Entrant, entrants, market_name, open_markets, run_leaderboard
+from tracker_strategies.research.leaderboard.tables import factors, markdown, tables, versus
 from tracker_strategies.research.replay import replay
-from tracker_strategies.research.rivals import SkfolioTracker, has_skfolio
 from tracker_strategies.strategies import STRATEGIES, PATracker, TrackerStrategy
 
 PANELS = {"one": random_panel(100, 5, seed=1), "two": random_panel(60, 6, seed=2, gaps=True)}

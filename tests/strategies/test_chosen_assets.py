@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from datafeeds import IndexData, load_sample
+from tests.cli.test_cli import refused, tracker
 from tests.markets import random_panel
-from tests.test_cli import refused, tracker
 from tracker_strategies import PATracker, backtest
 from tracker_strategies.errors import UniverseError
 

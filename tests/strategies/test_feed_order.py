@@ -16,7 +16,7 @@ from tracker_strategies.algorithms import AlphaSignal, Linear, NegativeLogReturn
 from tracker_strategies.research.replay import replay
 from tracker_strategies.runner import backtest, default_params
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker, LeastSquaresTracker
-from tracker_strategies.strategies.regressions import RegressionTracker
+from tracker_strategies.strategies.regression.trackers import RegressionTracker
 from tracker_strategies.strategies.tracker import order_by_symbol
 
 NAMES = ("MSFT", "AAPL", "ZTS", "BRK.B", "a", "GE", "T", "AA", "C", "XOM")

@@ -13,7 +13,7 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.replay import replay
 from tracker_strategies.runner import backtest, default_params
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker, LeastSquaresTracker
-from tracker_strategies.strategies.regressions import RegressionTracker
+from tracker_strategies.strategies.regression.trackers import RegressionTracker
 
 SECTORS = {"S0": "one", "S1": "one", "S2": "one", "S3": "two", "S4": "two"}
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from datafeeds import ExchangeRate, Market, MultiIndexData, join_markets
-from datafeeds.closing_times import closing_instants
+from datafeeds.markets.closing_times import closing_instants
 from tracker_strategies import backtest
 from tracker_strategies.errors import DataError
-from tracker_strategies.research.lookahead import check_no_lookahead
+from tracker_strategies.testing.lookahead import check_no_lookahead
 
 DAYS = pd.bdate_range("2024-01-04", "2024-03-29")
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import indicators
-from datafeeds.feeds import PanelFeed
+from datafeeds.feeds.feed import PanelFeed
 from tracker_strategies.analysis import analyzers
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 

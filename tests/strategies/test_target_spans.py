@@ -10,9 +10,9 @@ import pytest
 
 from datafeeds import Market, MarketPanel, join_markets, load_sample, read_panel
 from datafeeds.errors import DataWarning
+from tests.cli.test_cli import refused, tracker
 from tests.indicators.test_by_date import ordinary
 from tests.markets import random_panel
-from tests.test_cli import refused, tracker
 from tracker_strategies import HoldingsAnalyzer, PATracker, TrackingAnalyzer, backtest
 from tracker_strategies.errors import DataError
 from tracker_strategies.strategies import STRATEGIES

@@ -12,9 +12,9 @@ from datafeeds import Market, MarketPanel, MultiIndexData, join_markets
 from tracker_strategies import backtest
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.research.lookahead import check_no_lookahead
 from tracker_strategies.research.replay import replay
 from tracker_strategies.strategies import STRATEGIES, PATracker
+from tracker_strategies.testing.lookahead import check_no_lookahead
 
 NY_HOLIDAYS = pd.DatetimeIndex(["2024-01-15", "2024-02-19", "2024-03-29"])
 TOKYO_HOLIDAYS = pd.DatetimeIndex(["2024-01-08", "2024-02-12", "2024-02-23", "2024-03-20"])

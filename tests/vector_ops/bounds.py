@@ -8,7 +8,7 @@ from tests.vector_ops.apas import follow, make_apas
 from tests.vector_ops.pa import run_batch, run_classification, run_multiplicative, run_regression, run_uniclass
 from tests.vector_ops.registry import register
 from tracker_strategies.algorithms import AlphaSignal
-from tracker_strategies.algorithms.multiplicative_pa import kl_divergence
+from tracker_strategies.algorithms.passive_aggressive.multiplicative import kl_divergence
 
 RN = {"kind": "Rn"}
 

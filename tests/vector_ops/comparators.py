@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tests.vector_ops.registry import register
-from tracker_strategies.algorithms.slait import SlaitProblem
+from tracker_strategies.algorithms.passive_aggressive.batch_slait import SlaitProblem
 
 
 @register("comparators", "slait_mm")

@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
-from tracker_strategies.algorithms.sca import sca_iterates
+from tracker_strategies.algorithms.side.convex_approximation import sca_iterates
 
 
 def side_information(terms: list[dict[str, Any]]) -> a.SideInformation:

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms.feasible import Box, FeasibleSet, RealSpace, Simplex
-from tracker_strategies.algorithms.state import Stateful
-from tracker_strategies.algorithms.validation import (
+from tracker_strategies.algorithms._state import Stateful
+from tracker_strategies.algorithms._validation import (
     FLOAT64,
     Array,
     Mask,
@@ -20,6 +19,7 @@ from tracker_strategies.algorithms.validation import (
     number,
     real_array,
 )
+from tracker_strategies.algorithms.sets.feasible import Box, FeasibleSet, RealSpace, Simplex
 from tracker_strategies.errors import InputError, ParameterError
 
 MAX_NORM2 = 1e100

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tracker_strategies.analysis.entry import Entry, EntryWatch
 from tracker_strategies.execution.account_watch import AccountWatch
-from tracker_strategies.execution.desk import Fills
-from tracker_strategies.execution.fills import FillMode
 from tracker_strategies.execution.order_reader import OrderReader
-from tracker_strategies.execution.tracker_desk import TrackerDesk
+from tracker_strategies.execution.order_route import Fills
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.tracker_route import TrackerDesk
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]

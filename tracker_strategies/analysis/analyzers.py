@@ -16,8 +16,8 @@ from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.order_log import bar_dates, order_table
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.execution.desk import FillColumns
-from tracker_strategies.strategies.roles import find_targets
+from tracker_strategies.execution.order_route import FillColumns
+from tracker_strategies.strategies.feeds import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.execution.desk import FillColumns
+from tracker_strategies.execution.order_route import FillColumns
 
 ORDER_COLUMNS = ("date", "symbol", "size", "price", "value", "commission")
 

@@ -60,11 +60,11 @@ class RunRecord:
         Weights of the indices in the blend that is tracked; equal by default.
     events : tuple of mappings with date, symbol and event
         Listings, delistings, settlements (with shares and price), relistings and changes of the members, over the whole run. See
-        :class:`~tracker_strategies.strategies.universe.UniverseEvent`.
+        :class:`~tracker_strategies.execution.universe.UniverseEvent`.
     sectors : mapping of symbol to sector
         Where they are known; empty otherwise.
     kernels : str, optional
-        Who computed it, as :func:`tracker_strategies.algorithms.kernels.in_use` says; None where nobody told.
+        Who computed it, as :func:`tracker_strategies.algorithms.numerics.kernels.in_use` says; None where nobody told.
     flow : (T,) float, optional
         Cash paid in (+) or taken out (-), booked after the fills of the bar; None when there was none.
     entry : Entry

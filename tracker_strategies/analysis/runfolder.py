@@ -74,7 +74,7 @@ def write_run(
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
     if tearsheet and len(scored.dates) > 1:
-        from tracker_strategies.analysis.tearsheet import tearsheet as write_tearsheet
+        from tracker_strategies.analysis.pages.tear_sheet import tearsheet as write_tearsheet
 
         write_tearsheet(scored, target / SHEET, baselines=[b.since(eval_from) for b in baselines])
     return target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracker_strategies.execution.tracker_desk import TrackerDesk
+from tracker_strategies.execution.tracker_route import TrackerDesk
 
 
 class AccountWatch:

@@ -10,7 +10,7 @@ import backtrader as bt
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.execution.desk import FillColumns, Fills
+from tracker_strategies.execution.order_route import FillColumns, Fills
 
 FloatArray = NDArray[np.float64]
 

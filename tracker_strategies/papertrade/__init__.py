@@ -5,26 +5,26 @@
 
 from typing import TYPE_CHECKING
 
-from datafeeds.lazy import importer
+from datafeeds._lazy import importer
 
 if TYPE_CHECKING:
     from tracker_strategies.papertrade.account import PaperAccount
-    from tracker_strategies.papertrade.alpaca import AlpacaBroker
+    from tracker_strategies.papertrade.brokers.alpaca import AlpacaBroker
+    from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
+    from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
     from tracker_strategies.papertrade.config import AccountConfig, Limits
-    from tracker_strategies.papertrade.faults import Faults, FaultyBroker
-    from tracker_strategies.papertrade.native import PaperStore
-    from tracker_strategies.papertrade.simulated import SimulatedBroker
+    from tracker_strategies.papertrade.live.store import PaperStore
     from tracker_strategies.papertrade.step import StepResult
 
 _HOMES = {
     "AccountConfig": "config",
-    "AlpacaBroker": "alpaca",
-    "Faults": "faults",
-    "FaultyBroker": "faults",
+    "AlpacaBroker": "brokers.alpaca",
+    "Faults": "brokers.faults",
+    "FaultyBroker": "brokers.faults",
     "Limits": "config",
     "PaperAccount": "account",
-    "PaperStore": "native",
-    "SimulatedBroker": "simulated",
+    "PaperStore": "live.store",
+    "SimulatedBroker": "brokers.simulated",
     "StepResult": "step",
 }
 

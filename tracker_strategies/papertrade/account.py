@@ -13,21 +13,21 @@ from typing import Any, Self
 
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.papertrade import journal as journals
-from tracker_strategies.papertrade import simulated
-from tracker_strategies.papertrade.broker import Broker
-from tracker_strategies.papertrade.clocks import DataClock, ReplayClock, SessionClock, WallClock
+from tracker_strategies.papertrade.brokers import simulated
+from tracker_strategies.papertrade.brokers.base import Broker
+from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
+from tracker_strategies.papertrade.brokers.settling import cancel_open, settle
+from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
 from tracker_strategies.papertrade.config import AccountConfig, Limits
-from tracker_strategies.papertrade.engine import Wish
-from tracker_strategies.papertrade.faults import Faults, FaultyBroker
-from tracker_strategies.papertrade.journal import Journal
-from tracker_strategies.papertrade.ledger import Ledger, opening_entries
+from tracker_strategies.papertrade.deciding.by_cerebro import Wish
+from tracker_strategies.papertrade.interventions import flatten_account, take_over
+from tracker_strategies.papertrade.journal import journal as journals
+from tracker_strategies.papertrade.journal.journal import Journal
+from tracker_strategies.papertrade.journal.ledger import Ledger, opening_entries
+from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, Lock
 from tracker_strategies.papertrade.loading import load_strategy
+from tracker_strategies.papertrade.market.session_clocks import DataClock, ReplayClock, SessionClock, WallClock
 from tracker_strategies.papertrade.opening import absolute, cash_at_alpaca, first_session, names_of, try_out
-from tracker_strategies.papertrade.operator import flatten_account, take_over
-from tracker_strategies.papertrade.safety import HaltSwitch, Lock
-from tracker_strategies.papertrade.settling import cancel_open, settle
-from tracker_strategies.papertrade.simulated import SimulatedBroker
 from tracker_strategies.papertrade.step import Step, StepResult
 from tracker_strategies.runner import check_params
 
@@ -183,7 +183,7 @@ class PaperAccount:
     def _connect(self) -> Broker:
         config = self.config
         if config.broker == "alpaca":
-            from tracker_strategies.papertrade.alpaca import AlpacaBroker
+            from tracker_strategies.papertrade.brokers.alpaca import AlpacaBroker
 
             return AlpacaBroker.from_environment(config.url, pause=self._pause)
         faults = Faults.build(config.faults)

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.execution.timing import FillMode
 
 T = TypeVar("T")
 
@@ -119,7 +119,7 @@ class AccountConfig:
     actions : str
         Path of a file of corporate actions, or empty.
     faults : mapping
-        What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.faults.Faults`.
+        What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.brokers.faults.Faults`.
     verify_every : int, default 20
         Sessions after which a step replays everything instead of trusting its checkpoint; 1 always replays.
     """

@@ -52,7 +52,7 @@ def _from_file(path: Path) -> object:
 def code_fingerprint(strategy: type[TrackerStrategy]) -> str:
     """Changes with the strategy's file, with this project's learners, execution and strategies, and with numpy's version."""
     digest = hashlib.sha256(np.__version__.encode())
-    parts = [p for part in ("algorithms", "execution", "strategies") for p in sorted((_HERE / part).glob("*.py"))]
+    parts = [p for part in ("algorithms", "execution", "strategies") for p in sorted((_HERE / part).rglob("*.py"))]
     own = inspect.getsourcefile(strategy)
     for path in [*parts, *([Path(own)] if own else [])]:
         digest.update(path.read_bytes())

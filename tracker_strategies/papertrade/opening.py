@@ -12,9 +12,9 @@ import numpy as np
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError, ParameterError, UniverseError
 from tracker_strategies.papertrade.config import AccountConfig
-from tracker_strategies.papertrade.engine import Balance, replay
-from tracker_strategies.papertrade.history import History
-from tracker_strategies.papertrade.intake import read_source, session_names
+from tracker_strategies.papertrade.deciding.by_cerebro import Balance, replay
+from tracker_strategies.papertrade.journal.history import History
+from tracker_strategies.papertrade.market.new_sessions import read_source, session_names
 from tracker_strategies.strategies import TrackerStrategy
 
 
@@ -28,7 +28,7 @@ def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: Marke
 
 def cash_at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:
     """What an account at Alpaca begins with: the cash that is there, if it can be reached and is nobody else's."""
-    from tracker_strategies.papertrade.alpaca import AlpacaBroker
+    from tracker_strategies.papertrade.brokers.alpaca import AlpacaBroker
 
     if options.get("cash") is not None:
         raise ParameterError("cash is what the account at Alpaca has; leave it out")

@@ -13,21 +13,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from datafeeds import MarketPanel
-from tracker_strategies.papertrade.actions import Action, read_actions
-from tracker_strategies.papertrade.broker import Broker, Quotes
-from tracker_strategies.papertrade.clocks import SessionClock
+from tracker_strategies.papertrade.brokers.base import Broker, Quotes
+from tracker_strategies.papertrade.brokers.sending import Sender
+from tracker_strategies.papertrade.brokers.settling import cancel_open, drop_intents, reconcile, settle
 from tracker_strategies.papertrade.config import AccountConfig, Limits
-from tracker_strategies.papertrade.decision import Decider
-from tracker_strategies.papertrade.engine import Wish
+from tracker_strategies.papertrade.deciding.by_cerebro import Wish
+from tracker_strategies.papertrade.deciding.decider import Decider
 from tracker_strategies.papertrade.errors import RiskError, StaleDataError
-from tracker_strategies.papertrade.history import Bars, History
-from tracker_strategies.papertrade.intake import OVERLAP, Intake, read_source
-from tracker_strategies.papertrade.journal import Journal
-from tracker_strategies.papertrade.ledger import Ledger
-from tracker_strategies.papertrade.safety import HaltSwitch
-from tracker_strategies.papertrade.sender import Sender
-from tracker_strategies.papertrade.settling import cancel_open, drop_intents, reconcile, settle
-from tracker_strategies.papertrade.transitions import passed
+from tracker_strategies.papertrade.journal.crash_points import passed
+from tracker_strategies.papertrade.journal.history import Bars, History
+from tracker_strategies.papertrade.journal.journal import Journal
+from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
+from tracker_strategies.papertrade.market.corporate_actions import Action, read_actions
+from tracker_strategies.papertrade.market.new_sessions import OVERLAP, Intake, read_source
+from tracker_strategies.papertrade.market.session_clocks import SessionClock
 
 
 @dataclass

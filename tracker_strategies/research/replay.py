@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
-from datafeeds.clock import PanelClock
-from tracker_strategies.algorithms import kernels
+from datafeeds.feeds.clock import PanelClock
+from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.entry import EntryWatch
 from tracker_strategies.analysis.finished import new_record
 from tracker_strategies.analysis.order_log import order_table
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.execution.basket import fill_columns, tradable_prices
+from tracker_strategies.execution.basket.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.desk import FillColumns, Fills
-from tracker_strategies.execution.fills import FillMode
-from tracker_strategies.research.plain_account import Path, is_plain, plain_path
+from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills
+from tracker_strategies.execution.order_route import FillColumns, Fills
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.research._fast_replay import Path, is_plain, plain_path
 from tracker_strategies.runner import check_run, default_params
 from tracker_strategies.strategies import TrackerStrategy
-from tracker_strategies.strategies.gate import Bar, PanelGate, check_close_fills
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.year import settle_year
 
@@ -103,7 +103,7 @@ def replay(
 
     Cost: the learner's, and about twenty vector operations of length N a bar. Without the order log, the usual case (complete
     panel, fractional shares, proportional costs, no limits) is three times faster still: see
-    :mod:`~tracker_strategies.research.plain_account`.
+    :mod:`~tracker_strategies.research._fast_replay`.
     """
     cls, chosen = check_run(panel, strategy, params, cash)
     costs = costs or CostModel()

@@ -1,19 +1,16 @@
 """The backtrader Strategies: one base, one small class per algorithm, and the baselines."""
 
-from tracker_strategies.strategies.adaptive_gradient import AdaGradTracker
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.baselines import BuyAndHold, ConstantWeight, EqualWeight
-from tracker_strategies.strategies.enhanced import EnhancedEnsembleTracker
-from tracker_strategies.strategies.ensemble import EnsembleTracker, LeastSquaresTracker
-from tracker_strategies.strategies.forecasters import AdaptiveDiscountTracker, DiscountedVAWTracker, VAWTracker
-from tracker_strategies.strategies.passive_aggressive import (
+from tracker_strategies.strategies.baselines.trackers import BuyAndHold, ConstantWeight, EqualWeight
+from tracker_strategies.strategies.gradient.trackers import AdaGradTracker
+from tracker_strategies.strategies.passive_aggressive.trackers import (
     APASTracker,
     MultiplicativePATracker,
     PASTracker,
     PATracker,
     SLAITTracker,
 )
-from tracker_strategies.strategies.regressions import (
+from tracker_strategies.strategies.regression.trackers import (
     AdaptiveLassoTracker,
     MultiIndexTracker,
     RandomPortfolios,
@@ -21,6 +18,9 @@ from tracker_strategies.strategies.regressions import (
     RLSTracker,
     SparsePLSTracker,
 )
+from tracker_strategies.strategies.vaw.trackers import AdaptiveDiscountTracker, DiscountedVAWTracker, VAWTracker
+from tracker_strategies.strategies.voting.ensemble import EnsembleTracker, LeastSquaresTracker
+from tracker_strategies.strategies.voting.tilted_ensemble import EnhancedEnsembleTracker
 
 #: Every strategy that can be run by name, in the order in which it is listed.
 STRATEGIES: tuple[type[TrackerStrategy], ...] = (

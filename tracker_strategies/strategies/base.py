@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
-from tracker_strategies.execution.basket_broker import host
-from tracker_strategies.execution.basket_orders import BasketOrder
+from tracker_strategies.execution.basket.broker import host
+from tracker_strategies.execution.basket.listeners import hears_cash
+from tracker_strategies.execution.basket.orders import BasketOrder
+from tracker_strategies.execution.basket.part import Part, share_of
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.fills import FillMode
-from tracker_strategies.execution.listeners import hears_cash
-from tracker_strategies.execution.part import Part, share_of
+from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
-from tracker_strategies.execution.tracker_desk import TrackerDesk
-from tracker_strategies.strategies.first_bars import guard_first_bars
-from tracker_strategies.strategies.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
-from tracker_strategies.strategies.goal import Goal
-from tracker_strategies.strategies.roles import find_assets, find_targets
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.tracker_route import TrackerDesk
+from tracker_strategies.execution.universe import Universe
+from tracker_strategies.strategies._first_bars import guard_first_bars
+from tracker_strategies.strategies.compose import in_coordinates, minding_costs, with_few_names
+from tracker_strategies.strategies.feeds import find_assets, find_targets
+from tracker_strategies.strategies.target import Goal
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.tracker import Tracker, order_by_symbol
-from tracker_strategies.strategies.universe import Universe
-from tracker_strategies.strategies.wrapping import in_coordinates, minding_costs, with_few_names
 from tracker_strategies.strategies.year import settle_year, year_of_feed
 
 FloatArray = NDArray[np.float64]
@@ -61,7 +61,7 @@ class TrackerStrategy(bt.Strategy):
       - ``cost_aware`` (None): cost of trading in basis points that decisions take into account: a name is traded only where the
         gain in tracking pays for it. See :class:`~tracker_strategies.algorithms.CostAware`
       - ``max_names`` (None): most names held: the largest weights, unless the strategy knows a better choice
-      - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.fills.FillMode`
+      - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
       - ``lot`` (0): smallest number of shares; 0 for fractional shares
       - ``band`` (0): leave names alone whose weight is off by less than this

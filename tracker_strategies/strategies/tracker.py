@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
-from tracker_strategies.execution.desk import Desk
-from tracker_strategies.execution.fills import FillMode
+from tracker_strategies.execution.gate import Bar
+from tracker_strategies.execution.order_route import Desk
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
-from tracker_strategies.strategies.gate import Bar
-from tracker_strategies.strategies.goal import Goal
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.universe import Universe
+from tracker_strategies.strategies.target import Goal
 from tracker_strategies.strategies.te_budget import BudgetTuner
-from tracker_strategies.strategies.universe import Universe
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]

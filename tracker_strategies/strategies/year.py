@@ -12,7 +12,7 @@ import pandas as pd
 
 from datafeeds.checks import bars_per_year
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.strategies.goal import check_year
+from tracker_strategies.strategies.target import check_year
 
 #: Bars of a year by backtrader's time frames; trading days, as everywhere in this project.
 _BY_FRAME = {bt.TimeFrame.Years: 1.0, bt.TimeFrame.Months: 12.0, bt.TimeFrame.Weeks: 52.0, bt.TimeFrame.Days: 252.0}

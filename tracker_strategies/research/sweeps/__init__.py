@@ -9,39 +9,39 @@ Names are imported on first use, so that the command line starts fast.
 
 from typing import TYPE_CHECKING
 
-from datafeeds.lazy import importer
+from datafeeds._lazy import importer
 
 if TYPE_CHECKING:
-    from tracker_strategies.research.sweeps.cells import Cell, Data, Window
-    from tracker_strategies.research.sweeps.driver import Summary, run_sweep
+    from tracker_strategies.research.sweeps.asking.cells import Cell, Data, Window
+    from tracker_strategies.research.sweeps.asking.space import Candidate, Range, Space
+    from tracker_strategies.research.sweeps.asking.spec import Halving, Sweep
+    from tracker_strategies.research.sweeps.asking.windows import WalkForward
     from tracker_strategies.research.sweeps.errors import WorkerError
-    from tracker_strategies.research.sweeps.report import write_report
-    from tracker_strategies.research.sweeps.space import Candidate, Range, Space
-    from tracker_strategies.research.sweeps.spec import Halving, Sweep
-    from tracker_strategies.research.sweeps.store import read_rows
-    from tracker_strategies.research.sweeps.tune import Tuned, Tuning, run_tuning
-    from tracker_strategies.research.sweeps.tune_report import write_tuning
-    from tracker_strategies.research.sweeps.windows import WalkForward
+    from tracker_strategies.research.sweeps.judging.report import write_report
+    from tracker_strategies.research.sweeps.running.driver import Summary, run_sweep
+    from tracker_strategies.research.sweeps.running.store import read_rows
+    from tracker_strategies.research.sweeps.tuning.report import write_tuning
+    from tracker_strategies.research.sweeps.tuning.tuner import Tuned, Tuning, run_tuning
 
 _HOMES = {
-    "Candidate": "space",
-    "Cell": "cells",
-    "Data": "cells",
-    "Halving": "spec",
-    "Range": "space",
-    "Space": "space",
-    "Summary": "driver",
-    "Sweep": "spec",
-    "Tuned": "tune",
-    "Tuning": "tune",
-    "WalkForward": "windows",
-    "Window": "cells",
+    "Candidate": "asking.space",
+    "Cell": "asking.cells",
+    "Data": "asking.cells",
+    "Halving": "asking.spec",
+    "Range": "asking.space",
+    "Space": "asking.space",
+    "Summary": "running.driver",
+    "Sweep": "asking.spec",
+    "Tuned": "tuning.tuner",
+    "Tuning": "tuning.tuner",
+    "WalkForward": "asking.windows",
+    "Window": "asking.cells",
     "WorkerError": "errors",
-    "read_rows": "store",
-    "run_sweep": "driver",
-    "run_tuning": "tune",
-    "write_report": "report",
-    "write_tuning": "tune_report",
+    "read_rows": "running.store",
+    "run_sweep": "running.driver",
+    "run_tuning": "tuning.tuner",
+    "write_report": "judging.report",
+    "write_tuning": "tuning.report",
 }
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""Bad prices: found, reported, mended."""

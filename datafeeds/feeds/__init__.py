@@ -1,0 +1,1 @@
+"""backtrader feeds over a panel."""

@@ -1,0 +1,1 @@
+"""Several markets in one panel; sessions of exchanges."""

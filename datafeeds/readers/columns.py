@@ -1,0 +1,192 @@
+"""Columns of CSV and Parquet files by the part they play, for tables that are not simply dates and one price per column."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from datafeeds.errors import DataError, TrackerError
+from datafeeds.readers.dates import parse_dates
+from datafeeds.readers.wide_files import (
+    LONG_TABLE_COLUMNS,
+    csv_content,
+    first_text_cell,
+    is_parquet,
+    pandas_index,
+    parse_rows,
+    shorten,
+    split_csv,
+)
+
+#: What the columns of a table may be called (lower case, blanks as underscores), by the part they play.
+NAMES: Mapping[str, frozenset[str]] = {
+    "date": frozenset({"date", "datetime", "timestamp", "time", "day"}),
+    "symbol": LONG_TABLE_COLUMNS,
+    "open": frozenset({"open"}),
+    "high": frozenset({"high"}),
+    "low": frozenset({"low"}),
+    "close": frozenset({"close", "price"}),
+    "adj_close": frozenset({"adj_close", "adjclose", "adjusted_close", "adj_price"}),
+    "volume": frozenset({"volume"}),
+    "from": frozenset({"from", "start", "added", "date_added"}),
+    "to": frozenset({"to", "end", "removed", "date_removed"}),
+    "old": frozenset({"old", "old_symbol", "old_ticker"}),
+    "new": frozenset({"new", "new_symbol", "new_ticker"}),
+    "sector": frozenset({"sector", "gics_sector", "group", "industry"}),
+}
+_PARTS = {name: part for part, names in NAMES.items() for name in names}
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Errors that begin with the name of the file and stay on one line."""
+    try:
+        yield
+    except TrackerError as error:
+        raise type(error)(one_line(f"{file.name or file}: {error}")) from None
+    except (OSError, ValueError) as error:
+        raise DataError(one_line(f"{file.name or file}: cannot be read ({error})")) from None
+
+
+def one_line(message: str) -> str:
+    """One line, whatever a library or a name brought along."""
+    return " ".join(message.split())
+
+
+def header_of(file: Path) -> list[str]:
+    """Names of the columns, without reading the rows; empty when the file is not one that has any."""
+    try:
+        if is_parquet(file):
+            return [str(name).strip() for name in pyarrow.parquet.read_schema(file).names]
+        with file.open("rb") as probe:
+            packed = probe.read(2) == b"\x1f\x8b"
+        with gzip.open(file) if packed else file.open("rb") as stream:
+            line = stream.readline(1 << 20) + b"\n"
+        return split_csv(line + b".")[0]
+    except (TrackerError, OSError, EOFError, ValueError, pa.ArrowException):
+        return []
+
+
+def parts_of(header: list[str]) -> dict[str, str]:
+    """Which column plays which part, by its name; a part that two columns claim goes to the first."""
+    parts: dict[str, str] = {}
+    for column in header:
+        part = _PARTS.get(column.strip().lower().replace(" ", "_"))
+        if part is not None:
+            parts.setdefault(part, column)
+    return parts
+
+
+def find_parts(file: Path, needed: Sequence[str], what: str) -> dict[str, str]:
+    """The columns of a file that play these parts, or an error that says which is missing from `what`."""
+    header = header_of(file)
+    if not header:
+        read_columns(file, {})  # says what is wrong with the file
+    parts = parts_of(header)
+    missing = [part for part in needed if part not in parts]
+    if missing:
+        shown = ", ".join(header[:8]) or "none"
+        raise DataError(f"no column {missing[0]!r} among {shown}; {what} has the columns {', '.join(needed)}")
+    return {part: parts[part] for part in needed}
+
+
+def read_columns(file: Path, columns: Mapping[str, str], numbers: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Columns of a file as arrow arrays.
+
+    Parameters
+    ----------
+    file : Path
+    columns : mapping of part to column name
+        What to read.
+    numbers : frozenset of str
+        Parts that hold numbers, read as doubles; the others of a CSV come as text, of a Parquet file as they are stored.
+    """
+    if is_parquet(file):
+        return {part: _number(column, columns[part]) if part in numbers else column for part, column in _stored(file, columns)}
+    header, body = split_csv(csv_content(file))
+    keys = [str(i) for i in range(len(header))]
+    place = {part: keys[header.index(name)] for part, name in columns.items()}
+    kinds = {key: pa.string() for key in keys} | {place[part]: pa.float64() for part in place if part in numbers}
+    try:
+        table = parse_rows(body, kinds, list(place.values()), null_text=False)
+    except pa.ArrowInvalid as error:
+        try:
+            text = parse_rows(body, dict.fromkeys(keys, pa.string()), list(place.values()))
+        except pa.ArrowInvalid as worse:
+            raise DataError(f"not a CSV in UTF-8 ({worse}); save it again") from None
+        for part in place:
+            found = first_text_cell(text.column(place[part])) if part in numbers else None
+            if found is not None:
+                raise _text_error(columns[part], *found) from None
+        raise DataError(f"not a CSV of numbers ({error}); save it again") from None
+    return {part: table.column(key) for part, key in place.items()}
+
+
+def _stored(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    try:
+        table = pyarrow.parquet.read_table(file)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"cannot be read as Parquet ({error}); write it again") from None
+    names = [str(name).strip() for name in table.column_names]
+    for part, name in columns.items():
+        yield part, table.column(names.index(name))
+
+
+def _number(column: Any, name: str) -> Any:
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return column.cast(pa.float64(), safe=False)
+    row, cell = next(((i, cell) for i, cell in enumerate(column.to_pylist()) if cell is not None), (0, ""))
+    raise _text_error(name, row, str(cell))
+
+
+def _text_error(name: str, row: int, cell: str) -> DataError:
+    hint = "write a number, or leave it empty where there is none"
+    return DataError(f"column {name!r} holds text where a number is needed: {shorten(cell)} in row {row + 1}; {hint}")
+
+
+def date_column(file: Path, header: list[str]) -> str:
+    """The column of dates: the one that is called so, else the index that pandas has stored, else the first."""
+    named = parts_of(header).get("date")
+    if named is None and is_parquet(file):
+        named = pandas_index(pyarrow.parquet.read_schema(file))
+    return header[0] if named is None else named
+
+
+def dates_of(column: Any, name: str) -> NDArray[np.datetime64]:
+    """As :func:`~datafeeds.readers.dates.parse_dates`, for columns in which each date stands many times."""
+    if not pa.types.is_string(column.type) or column.null_count:
+        return parse_dates(column, name)
+    coded = column.combine_chunks().dictionary_encode()
+    try:
+        days = parse_dates(pa.chunked_array([coded.dictionary]), name)
+    except DataError:
+        parse_dates(column, name)  # for the row of the file in the message
+        raise
+    return np.asarray(days[coded.indices.to_numpy()])
+
+
+def names_of(column: Any, name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """A column of names: the place of each cell's name, and the names in the order in which they first stand there."""
+    coded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    if coded.null_count:
+        raise DataError(f"row {_first_null(coded) + 1} has nothing in column {name!r}; fill it or delete the row")
+    which = coded.indices.to_numpy().astype(np.int64)
+    found = [str(cell).strip() for cell in coded.dictionary.to_pylist()]
+    names = list(dict.fromkeys(found))
+    if "" in names:
+        row = int(np.argmax(which == found.index("")))
+        raise DataError(f"row {row + 1} has nothing in column {name!r}; fill it or delete the row")
+    return np.array([names.index(cell) for cell in found], dtype=np.int64)[which], names
+
+
+def _first_null(column: Any) -> int:
+    return int(np.argmax(np.asarray(column.is_null())))

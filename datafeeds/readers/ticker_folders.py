@@ -1,0 +1,57 @@
+"""Folders with one file per ticker, as downloads leave them behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from datafeeds.adjustment import Adjustment
+from datafeeds.errors import DataError, UniverseError
+from datafeeds.panel import MarketPanel
+from datafeeds.readers.bars import Frames, frames_of, read_rows, stack
+from datafeeds.readers.columns import naming
+
+#: How the files end that are read; the rest of their names is the ticker.
+ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
+
+
+def read_ticker_folder(
+    path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error", adjust: str = "split"
+) -> MarketPanel:
+    """Read a folder of CSV or Parquet files, one per ticker and called after it: `AAPL.csv`, `BRK.B.parquet`, `^GSPC.csv.gz`.
+
+    Each holds a date column and a close, or a whole bar, as a long table has them (see
+    :func:`~datafeeds.read_long_table`, also for the parameters); a file with one column beside its dates needs no
+    name for it. Files with another ending, and those whose name begins with a dot or an underscore, are left alone.
+
+    Raises
+    ------
+    DataError, UniverseError
+        On one line that begins with the name of the folder, and names the file where one is at fault.
+    """
+    folder = Path(path).expanduser()
+    with naming(folder):
+        prices, bars = folder_frames(folder, adjust)
+        return MarketPanel.from_frame(prices, targets, bars=bars, gaps=gaps, source=folder.name)
+
+
+def folder_frames(folder: Path, adjust: str = "split") -> Frames:
+    """The wide frames of a folder: closes, and the other parts of the bars. Names in alphabetical order."""
+    mode = Adjustment.parse(adjust)
+    files: dict[str, Path] = {}
+    for file in sorted(folder.iterdir()):
+        ending = next((e for e in ENDINGS if file.name.lower().endswith(e)), None)
+        if ending is None or file.name.startswith((".", "_")) or not file.is_file():
+            continue
+        ticker = file.name[: -len(ending)]
+        if ticker in files:
+            raise UniverseError(f"{ticker!r} has two files, {files[ticker].name} and {file.name}; keep one")
+        files[ticker] = file
+    if not files:
+        raise DataError(f"no file ends with {', '.join(ENDINGS)}; one file per ticker is expected, called after it (AAPL.csv)")
+    parts = []
+    for ticker, file in files.items():
+        with naming(file):
+            parts.append(read_rows(file, ticker))
+    return frames_of(stack(parts), mode)

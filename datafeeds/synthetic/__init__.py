@@ -1,0 +1,1 @@
+"""Markets made by a formula, with a seed."""

@@ -1,0 +1,1 @@
+"""Who belongs to the index when, under which name, in which sector."""

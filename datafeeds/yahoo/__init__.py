@@ -1,0 +1,1 @@
+"""Prices from Yahoo, with a cache."""

@@ -1,0 +1,282 @@
+"""Prices of an index and its stocks from Yahoo, through a cache that survives.
+
+    fetched = fetch_yahoo("^GSPC", ["AAPL", "MSFT"], "2015-01-01")
+    panel = fetched.panel(adjust="split", policy="strict")
+
+What is fetched stays in the cache as it was traded. Splits and dividends are applied when a panel is made, and only those inside
+its period: the same period gives the same panel, whenever it was fetched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache as once
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from datafeeds.adjustment import Adjustment, adjust, whole_bars
+from datafeeds.errors import DataError, UniverseError
+from datafeeds.panel import GAP_POLICIES, MarketPanel
+from datafeeds.yahoo.cache import PriceCache, PriceSeries
+from datafeeds.yahoo.patience import Limits
+from datafeeds.yahoo.refresh import Mode, SeriesKeeper
+from datafeeds.yahoo.report import FetchError, FetchReport, Outcome, SeriesFailure, Status
+from datafeeds.yahoo.tickers import check_ticker, tickers_of
+
+if TYPE_CHECKING:
+    from datafeeds.yahoo.client import YahooClient, YahooSession
+
+Day = str | date
+#: ``strict``: every series or an error; ``drop``: go on without the assets that could not be had.
+POLICIES = ("strict", "drop")
+#: Failures that are spelled out in a message; the report has them all.
+SHOWN = 5
+
+
+def fetch_yahoo(
+    index: str | Sequence[str],
+    tickers: str | os.PathLike[str] | Iterable[str],
+    start: Day,
+    end: Day | None = None,
+    *,
+    mode: str = "online",
+    cache: str | os.PathLike[str] | None = None,
+    keep_delisted: bool = False,
+    limits: Limits | None = None,
+    session: YahooSession | None = None,
+    on_outcome: Callable[[Outcome], None] | None = None,
+    on_wait: Callable[[float, str], None] | None = None,
+) -> FetchedPrices:
+    """Bring daily prices of one or several indices and of their assets into the cache, and out of it.
+
+    Parameters
+    ----------
+    index : str or sequence of str
+        Yahoo's ticker(s) of the index, such as ``"^GSPC"``. They are fetched first, and none of them can be left out: if one
+        fails, no asset is asked for.
+    tickers : iterable of str, text with commas, or path of a file
+        The assets: see :func:`datafeeds.yahoo.tickers.tickers_of`.
+    start, end : date or ISO text
+        First and last day, both included. Without `end`: as far as every series goes.
+    mode : {"online", "prefer-cache", "offline"}
+        Ask Yahoo whenever it may know more than the cache; only for what the cache does not hold; never (then nothing is written
+        either, and yfinance need not be installed).
+    cache : path, optional
+        Folder of the cache: see :class:`datafeeds.yahoo.cache.PriceCache`.
+    keep_delisted : bool, default False
+        Take a cached series that Yahoo no longer knows (HTTP 404) as one that has left the market, instead of as a failure.
+    limits : Limits, optional
+        Timeouts and retries: see :class:`datafeeds.yahoo.patience.Limits`.
+    session : YahooSession, optional
+        Carries the requests; for a proxy, or a server of one's own.
+    on_outcome, on_wait : callable, optional
+        Told after every series, and before every wait of some seconds.
+
+    Returns
+    -------
+    FetchedPrices
+        With a report. Series that failed are listed there; whether that is an error is decided by :meth:`FetchedPrices.panel`.
+
+    Raises
+    ------
+    DataError, UniverseError, CacheError
+        The request makes no sense, or the cache cannot be written to.
+
+    Notes
+    -----
+    One request per series, one after the other (two the first time). Interrupting (Ctrl-C) or killing it leaves a cache with
+    every series that was finished; calling again goes on from there.
+    """
+    indices = tuple(dict.fromkeys(check_ticker(name) for name in ([index] if isinstance(index, str) else index)))
+    if not indices:
+        raise UniverseError("no index to track; name at least one, for example ^GSPC")
+    assets = tickers_of(tickers)
+    both = [name for name in assets if name in indices]
+    if both:
+        raise UniverseError(f"{both[0]} is the index and cannot be an asset too; take it out of the tickers")
+    first, last = period_of(start, end)
+    chosen, store, patience = Mode.parse(mode), PriceCache(cache), limits or Limits()
+
+    @once
+    def client() -> YahooClient:
+        from datafeeds.yahoo.client import YahooClient
+
+        return YahooClient(store.root / "yfinance", patience, session, on_wait)
+
+    if chosen is not Mode.OFFLINE:
+        store.prepare()
+    keeper = SeriesKeeper(store, chosen, client, lock_wait=patience.lock_wait, keep_delisted=keep_delisted)
+    series: dict[str, PriceSeries] = {}
+    report = FetchReport()
+    for ticker in (*indices, *assets):
+        if ticker not in indices and report.failed and report.failed[0].ticker in indices:
+            break  # nothing can be tracked without the index: do not ask for a thousand stocks first
+        try:
+            kept = keeper.get(ticker, first, last)
+            bars = kept.series.between(first, last)
+            if bars.empty:
+                raise SeriesFailure(
+                    Status.EMPTY, f"its prices reach from {kept.series.bars.index[0]:%Y-%m-%d} to {kept.series.last_day}"
+                )
+            outcome = Outcome(ticker, kept.status, kept.note, len(bars), bars.index[0].date(), bars.index[-1].date())
+            series[ticker] = kept.series
+        except SeriesFailure as failure:
+            outcome = Outcome(ticker, failure.status, failure.reason + _hint(ticker, failure.status))
+        report.add(outcome)
+        if on_outcome is not None:
+            on_outcome(outcome)
+    return FetchedPrices(indices, assets, first, last, series, report)
+
+
+@dataclass(frozen=True, eq=False)
+class FetchedPrices:
+    """What :func:`fetch_yahoo` brought: series as traded, and the outcome of each."""
+
+    indices: tuple[str, ...]
+    assets: tuple[str, ...]
+    start: date
+    asked_end: date | None
+    series: Mapping[str, PriceSeries]
+    report: FetchReport
+
+    @property
+    def end(self) -> date:
+        """The last day on which every series is known: nothing is taken for a halt that was only not fetched yet."""
+        covered = min(kept.covered_until for kept in self.series.values())
+        return covered if self.asked_end is None else min(covered, self.asked_end)
+
+    def check(self, policy: str = "strict") -> None:
+        """Raise :class:`FetchError` when a series is missing that `policy` does not allow to be missing."""
+        check_choices("split", policy)
+        failed = self.report.failed
+        lost = [outcome for outcome in failed if outcome.ticker in self.indices]
+        if lost:
+            raise FetchError(f"no prices of the index: {lost[0]}; nothing can be tracked without it", self.report)
+        if failed and policy == "strict":
+            shown = "; ".join(map(str, failed[:SHOWN])) + (f"; and {len(failed) - SHOWN} more" if len(failed) > SHOWN else "")
+            raise FetchError(
+                f"{len(failed)} of {len(self.report)} series failed: {shown}. Leave them out with --policy drop (policy='drop')",
+                self.report,
+            )
+        if not any(name in self.series for name in self.assets):
+            raise FetchError(f"no prices of any asset: {failed[0]}", self.report)
+
+    def frames(self, adjust_by: str = "split") -> tuple[dict[str, pd.DataFrame], list[str]]:
+        """Wide frames ``close``, ``open``, ``high``, ``low``, ``volume``, indices first, and remarks on what was changed.
+
+        The dates are those on which an index has a price. An asset's bar on another day has no index return to compare with and
+        is left out.
+        """
+        mode, remarks = Adjustment.parse(adjust_by), []
+        parts: dict[str, pd.DataFrame] = {}
+        for name in (*self.indices, *self.assets):
+            if name in self.series:
+                bars, mended = whole_bars(self.series[name].between(self.start, self.end))
+                if mended and name not in self.indices:
+                    remarks.append(f"{name}: {mended} bars with a missing or impossible open, high or low were mended")
+                parts[name] = adjust(bars, mode)
+        days = pd.DatetimeIndex([], name="date")
+        for name in self.indices:
+            days = days.union(pd.DatetimeIndex(parts[name].index))
+        for name, bars in parts.items():
+            extra = len(bars.index.difference(days))
+            if extra:
+                remarks.append(f"{name}: {extra} bars on days without a price of the index were left out")
+        least, most = (pick(self.series.values(), key=lambda kept: kept.covered_until) for pick in (min, max))
+        if self.end < (self.asked_end or most.covered_until):
+            remarks.append(f"prices end on {self.end}: {least.ticker} is known no further")
+        wide = {
+            column: pd.DataFrame({name: bars[column] for name, bars in parts.items()}, index=days)
+            for column in ("close", "open", "high", "low", "volume")
+        }
+        return wide, remarks
+
+    def panel(self, *, adjust: str = "split", policy: str = "strict", gaps: str = "error") -> MarketPanel:
+        """A panel of full bars, with the indices as targets.
+
+        Parameters
+        ----------
+        adjust : {"split", "total", "raw"}
+            See :class:`datafeeds.adjustment.Adjustment`. Most indices (``^GSPC``, ``^NDX``) are price indices: ``split`` compares
+            like with like, ``total`` belongs to a total return index (``^SP500TR``).
+        policy : {"strict", "drop"}
+            Whether an asset that could not be had is an error, or is left out and listed in ``panel.dropped``.
+        gaps : {"error", "freeze"}
+            See :meth:`MarketPanel.from_frame`.
+        """
+        self.check(policy)
+        wide, _ = self.frames(adjust)
+        alive = wide["close"].notna().any()
+        dropped = {o.ticker: f"{o.status}: {o.note}" for o in self.report.failed}
+        dropped.update({str(name): "no price on any day of the index" for name in alive.index[~alive]})
+        wide = {column: frame.loc[:, alive] for column, frame in wide.items()}
+        close = wide.pop("close")
+        return MarketPanel.from_frame(close, self.indices, bars=wide, gaps=gaps, source=f"yahoo ({adjust})", dropped=dropped)
+
+
+def yahoo_panel(
+    index: str | Sequence[str],
+    tickers: str | os.PathLike[str] | Iterable[str],
+    start: Day,
+    end: Day | None = None,
+    *,
+    adjust: str = "split",
+    policy: str = "strict",
+    gaps: str = "error",
+    **options: Any,
+) -> MarketPanel:
+    """:func:`fetch_yahoo` and :meth:`FetchedPrices.panel` in one call; `options` go to the former.
+
+    Raises
+    ------
+    FetchError
+        With a line for each series in its `report`.
+    """
+    check_choices(adjust, policy, gaps)
+    return fetch_yahoo(index, tickers, start, end, **options).panel(adjust=adjust, policy=policy, gaps=gaps)
+
+
+def check_choices(adjust: str, policy: str, gaps: str = "error") -> None:
+    """Refuse a misspelled choice before anything is fetched."""
+    Adjustment.parse(adjust)
+    for name, value, known in (("policy", policy, POLICIES), ("gaps", gaps, GAP_POLICIES)):
+        if value not in known:
+            raise DataError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
+
+
+def period_of(start: Day, end: Day | None) -> tuple[date, date | None]:
+    """Both ends of a period as dates; :class:`DataError` when they make no sense."""
+    first = _day(start, "start")
+    last = None if end is None else _day(end, "end")
+    today = datetime.now(UTC).date()
+    for day in (first, last or first):
+        if not 1900 <= day.year <= 2200:
+            raise DataError(f"{day} is no day of a price history; choose one between the years 1900 and 2200")
+    if last is not None and first > last:
+        raise DataError(f"start {first} is after end {last}; exchange them")
+    if first > today:
+        raise DataError(f"start {first} lies in the future; today is {today}")
+    return first, last
+
+
+def _day(given: Day, what: str) -> date:
+    if isinstance(given, datetime):
+        return given.date()
+    if isinstance(given, date):
+        return given
+    try:
+        return date.fromisoformat(given)
+    except (ValueError, TypeError):
+        raise DataError(f"{what} {given!r} is not a date; write it as YYYY-MM-DD") from None
+
+
+def _hint(ticker: str, status: Status) -> str:
+    """Half of the unknown tickers are share classes in another vendor's spelling."""
+    head, dot, tail = ticker.rpartition(".")
+    if status is Status.NOT_FOUND and dot and len(tail) == 1 and head.isalpha():
+        return f"; a share class is written {head}-{tail} there"
+    return ""

@@ -1,0 +1,87 @@
+"""The figures of a paper account are those of a backtest: the same entry, the same year, and no deposit is a gain."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from datafeeds import MarketPanel
+from tests.papertrade.harness import COSTS, books_balance, market, open_account, step_through
+from tests.papertrade.test_interventions import manual
+from tracker_strategies.cli.paper_commands import show_report
+from tracker_strategies.papertrade.views.report import report_of
+from tracker_strategies.papertrade.views.status import status_of
+from tracker_strategies.runner import backtest
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"fill": "close"}, {"lot": 1.0}, {"max_turnover": 0.3}, {"rebalance": 3}], ids=lambda p: str(p)
+)
+def test_a_paper_account_is_scored_from_the_bar_its_backtest_is(folder, params):
+    panel = market(n_bars=16)
+    account = open_account(folder / "a", panel, "pa", params)
+    step_through(account, panel)
+    report, own = report_of(account), backtest(panel, "pa", params, costs=COSTS)
+    assert report.paper.entry == report.backtest.entry == own.entry
+    assert own.metrics()["n_bars"] > 0
+    for record in (report.paper, report.backtest):
+        assert record.metrics() == pytest.approx(own.metrics(), rel=1e-8, abs=1e-12)
+
+
+def test_an_account_that_began_late_counts_from_its_own_entry(folder):
+    panel = market(n_bars=16)
+    account = open_account(folder / "a", panel, start=str(panel.dates[6])[:10])
+    step_through(account, panel)
+    report = report_of(account)
+    for record in (report.paper, report.backtest):
+        m = record.metrics()
+        assert (m["n_bars"], m["entry_bars"]) == (8, 1)
+    assert report.paper.metrics()["te_rms"] == pytest.approx(report.backtest.metrics()["te_rms"], rel=1e-9)
+
+
+def test_money_that_came_in_at_the_broker_is_no_gain_of_the_account(folder):
+    panel = market(n_bars=14)
+    account = open_account(folder / "a", panel)
+    step_through(account, panel, stop=6)
+    there = manual(account)
+    there.db.execute("update account set cash = cash + 1e6")
+    there.db.commit()
+    there.close()
+    account.adopt()
+    waiting = status_of(account)
+    assert waiting.value > 1.9e6
+    assert abs(waiting.since_start) < 0.2
+    step_through(account, panel, start=7)
+    books_balance(account)
+    record = report_of(account).paper
+    assert record.flow[np.flatnonzero(record.flow)] == pytest.approx([1e6], rel=1e-9)
+    (row,) = np.flatnonzero(record.flow)
+    assert record.returns[row - 1] == pytest.approx((record.value[row] - record.flow[row]) / record.value[row - 1] - 1.0)
+    assert np.abs(record.returns).max() < 0.1
+    status = status_of(account)
+    assert status.since_start == pytest.approx(
+        np.prod(1.0 + record.returns) * record.value[0] / account.config.cash - 1.0, rel=1e-9
+    )
+    assert status.last_change == pytest.approx(record.returns[-1], rel=1e-9)
+
+
+def test_weeks_are_annualised_as_weeks(folder):
+    panel = market(n_bars=10)
+    dates = pd.date_range("2020-01-03", periods=10, freq="W-FRI").to_numpy()
+    panel = MarketPanel(dates, panel.symbols, panel.close, panel.targets, panel.target_close, open=panel.open)
+    account = open_account(folder / "a", panel)
+    step_through(account, panel)
+    assert report_of(account).paper.periods_per_year == 52.0
+
+
+def test_an_account_that_cannot_buy_says_so_in_words_and_in_valid_json(folder, capsys):
+    panel = market(n_bars=8)
+    account = open_account(folder / "a", panel, "pa", {"lot": 1e9})
+    step_through(account, panel)
+    show_report(str(account.folder), out=None, as_json=True)
+    told = json.loads(capsys.readouterr().out, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
+    assert (told["paper"]["n_bars"], told["paper"]["te_rms"]) == (0, None)
+    show_report(str(account.folder), out=str(folder / "out"), as_json=False)
+    assert "no bar is scored, because the account never bought anything" in " ".join(capsys.readouterr().out.split())
+    assert json.loads((folder / "out" / "report.json").read_text())["paper"]["te_rms"] is None

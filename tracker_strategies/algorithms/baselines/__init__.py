@@ -1,0 +1,1 @@
+"""Portfolios that do not learn, or learn once."""

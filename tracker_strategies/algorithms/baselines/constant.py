@@ -1,0 +1,76 @@
+"""Weights that never learn: the baseline beside which learning is judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+
+
+class ConstantWeights(OnlineAlgorithm):
+    r"""The same weights in every round: :math:`w_{t+1} = w_t = w_1`.
+
+    Parameters
+    ----------
+    n_assets : int
+        Number of assets N.
+    start : array_like, shape (N,), optional
+        The weights; uniform by default.
+
+    Notes
+    -----
+    Cost a round: O(N) for the checks. While a name is absent, the others share its weight in proportion to theirs; should none of
+    those present have a weight, they are held in equal parts. In :class:`Holdings` what is constant are the shares: bought and
+    held.
+
+    Examples
+    --------
+    >>> ConstantWeights(4).update([0.01, -0.02, 0.0, 0.03], 0.01).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+
+    _drifted = False  # whether the wish is another than the start, as in Holdings
+
+    def __init__(self, n_assets: int, *, start: Any = None) -> None:
+        super().__init__(n_assets, feasible=Simplex(), start=start)
+        self._wish: Array = self._w
+
+    def _stored(self) -> tuple[str, ...]:
+        return (*super()._stored(), "_wish") if self._drifted else super()._stored()
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        self._drifted = "_wish" in values
+        super()._restore(values)
+
+    def _take(self, portfolios: Array) -> None:
+        """Go on from weights that prices have moved: they are the wish now; absent names keep their part of it."""
+        super()._take(portfolios)
+        wish = self._w
+        if self._active is not None:
+            absent = np.where(self._active, 0.0, self._wish)
+            wish = absent + np.where(self._active, self._w, 0.0) * (1.0 - float(absent.sum()))
+        self._wish, self._drifted = wish, True
+
+    def restrict(self, active: Any) -> Array:
+        """Take the assets that may be held from now on; those that stay share the weight in proportion to the wish."""
+        before = self._active
+        super().restrict(active)
+        allowed = np.ones(self.n_assets, dtype=np.bool_) if self._active is None else self._active
+        stay = allowed if before is None else allowed & before
+        if stay.any():
+            w = np.zeros(self.n_assets)
+            w[stay] = self._learn(w[stay], w[stay], 0.0, 0.0, self.feasible, stay)
+            w.setflags(write=False)
+            self._w = w
+        return self._w
+
+    def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
+        if free is None:
+            return self._wish
+        wish = self._wish[free]
+        mass, total = float(getattr(W, "total", 1.0)), float(wish.sum())
+        return wish * (mass / total) if total > 0.0 else np.full(wish.shape[0], mass / wish.shape[0])

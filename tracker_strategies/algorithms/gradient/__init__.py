@@ -1,0 +1,1 @@
+"""Learners that follow gradients: AdaGrad and what it is compared with."""

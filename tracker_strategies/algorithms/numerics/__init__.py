@@ -1,0 +1,1 @@
+"""Numerical building blocks: thresholds, paths, quadratic programmes, experts' weights. They know nothing of portfolios."""

@@ -1,0 +1,1 @@
+"""Regressions on discounted moments, mapped to portfolios."""

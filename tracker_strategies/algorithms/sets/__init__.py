@@ -1,0 +1,1 @@
+"""Sets of allowed weights and the projections on them."""

@@ -1,0 +1,287 @@
+"""Smooth side information: returns, views, distances, and whatever a user can differentiate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracker_strategies.algorithms._validation import Array, number, real_array
+from tracker_strategies.algorithms.numerics.log_prox import log_return_simplex
+from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.side._prox import Parts
+from tracker_strategies.algorithms.side.base import Round, SideInformation, read_only, register
+from tracker_strategies.errors import InputError, ParameterError
+
+
+def refuse_ruin(x: Array) -> None:
+    """Raise an InputError when long-only weights could lose everything, or more."""
+    least = float(x.min())
+    if least < -1.0 or (least == -1.0 and float(x.max()) == -1.0):
+        raise InputError(
+            f"1 + x.w must stay positive for a log return, but x holds returns down to {least:g}: a loss of 100 % or "
+            "more; returns are fractions, -0.02 is minus two percent"
+        )
+
+
+@register
+class NegativeLogReturn(SideInformation):
+    r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: lean towards what has just risen (the term of the paper).
+
+    Parameters
+    ----------
+    weight : float, default 1
+        a >= 0.
+    x : array_like, shape (N,), optional
+        Returns to use instead of those of the round, a forecast for instance.
+
+    Notes
+    -----
+    Long-only weights need returns >= -1, not all of them -1: anything else is an :class:`InputError`.
+    """
+
+    term = "log_return"
+    parameters = ("weight", "x")
+
+    def __init__(self, weight: float = 1.0, x: Any = None) -> None:
+        self.weight = number("weight", weight, least=0.0)
+        self.x = None if x is None else read_only("x", x)
+
+    def value(self, w: Array, at: Round) -> float:
+        """Return the value, infinite where 1 + x.w <= 0."""
+        gross = 1.0 + float((at.x if self.x is None else self.x).dot(w))
+        return float(-self.weight * np.log(gross)) if gross > 0.0 else np.inf
+
+    def gradient(self, w: Array, at: Round) -> Array:
+        """Return -a x/(1 + x.w)."""
+        x = at.x if self.x is None else self.x
+        return (-self.weight / (1.0 + float(x.dot(w)))) * x
+
+    def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
+        """Add the term, after a look at the returns."""
+        parts.logs.append((self.weight, self._returns(at, nonnegative)))
+
+    def _returns(self, at: Round, nonnegative: bool) -> Array:
+        x, xx = (at.x, at.xx) if self.x is None else (self.x, None)
+        if nonnegative and not (float(x.dot(x)) if xx is None else xx) < 1.0:  # else no return is as low as -1
+            refuse_ruin(x)
+        return x
+
+    def prox(self, v: Array, lam: float, W: FeasibleSet, at: Round) -> Array:
+        """Return the exact step: one scalar root, at the cost of about two projections on the simplex."""
+        if type(W) is Simplex and W.total > 0.0 and self.weight > 0.0:
+            return log_return_simplex(v, lam * self.weight, self._returns(at, True), W.total, at.w)
+        return super().prox(v, lam, W, at)
+
+    def scaled(self, factor: float) -> NegativeLogReturn:
+        """Scale the weight."""
+        return NegativeLogReturn(factor * self.weight, self.x)
+
+
+@register
+class Linear(SideInformation):
+    r"""A fixed linear cost, :math:`h(w) = c \cdot w`.
+
+    Parameters
+    ----------
+    c : array_like, shape (N,)
+    """
+
+    term = "linear"
+    parameters = ("c",)
+
+    def __init__(self, c: Any) -> None:
+        self.c = read_only("c", c)
+
+    def value(self, w: Array, at: Round) -> float:
+        """Return c.w."""
+        return float(self.c.dot(w))
+
+    def gradient(self, w: Array, at: Round) -> Array:
+        """Return c."""
+        return self.c.copy()
+
+    def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
+        """Add c."""
+        parts.add_linear(self.c)
+
+    def scaled(self, factor: float) -> Linear:
+        """Scale c."""
+        return Linear(factor * self.c)
+
+
+@register
+class AlphaSignal(SideInformation):
+    r"""A view on the assets that the user supplies in each round, :math:`h_t(w) = -a\, \alpha_t \cdot w`: more of high alpha.
+
+    :math:`\alpha_t` is the `signal` of ``update(x, y, signal=alpha)``; without one the term is zero in that round if `optional`.
+
+    Parameters
+    ----------
+    weight : float, default 1
+        a >= 0.
+    optional : bool, default False
+        Whether a round without a signal is a round without a view, rather than an error.
+    """
+
+    term = "alpha"
+    parameters = ("weight", "optional")
+
+    def __init__(self, weight: float = 1.0, optional: bool = False) -> None:
+        self.weight = number("weight", weight, least=0.0)
+        self.optional = bool(optional)
+        self.reads_signal = True
+
+    def _signal(self, at: Round) -> Array:
+        if at.signal is None:
+            if self.optional:
+                return np.zeros(at.w.shape[0])
+            raise InputError("the side information reads a signal: hand one number per asset to update(x, y, signal=...)")
+        return at.signal
+
+    def value(self, w: Array, at: Round) -> float:
+        """Return -a alpha.w."""
+        return -self.weight * float(self._signal(at).dot(w))
+
+    def gradient(self, w: Array, at: Round) -> Array:
+        """Return -a alpha."""
+        return -self.weight * self._signal(at)
+
+    def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
+        """Add -a alpha."""
+        parts.add_linear(-self.weight * self._signal(at))
+
+    def scaled(self, factor: float) -> AlphaSignal:
+        """Scale the weight."""
+        return AlphaSignal(factor * self.weight, self.optional)
+
+
+@register
+class Quadratic(SideInformation):
+    r"""Distance to a portfolio, :math:`h_t(w) = \tfrac q2 \|w - r\|^2`.
+
+    Parameters
+    ----------
+    q : float
+        Curvature, >= 0.
+    reference : array_like, shape (N,), optional
+        r; the weights of the round by default.
+    """
+
+    term = "quadratic"
+    parameters = ("q", "reference")
+
+    def __init__(self, q: float, reference: Any = None) -> None:
+        self.q = number("q", q, least=0.0)
+        self.reference = None if reference is None else read_only("reference", reference)
+
+    def _reference(self, at: Round) -> Array:
+        return at.w if self.reference is None else self.reference
+
+    def value(self, w: Array, at: Round) -> float:
+        """Return the value."""
+        gap = w - self._reference(at)
+        return 0.5 * self.q * float(gap.dot(gap))
+
+    def gradient(self, w: Array, at: Round) -> Array:
+        """Return q (w - r)."""
+        return self.q * (w - self._reference(at))
+
+    def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
+        """Add the quadratic."""
+        parts.add_quadratic(self.q, self._reference(at))
+
+    def scaled(self, factor: float) -> Quadratic:
+        """Scale q."""
+        return Quadratic(factor * self.q, self.reference)
+
+
+@register
+class Constant(SideInformation):
+    """No side information: h = c. The proximal step is the projection, PAS is PA.
+
+    Parameters
+    ----------
+    c : float, default 0
+    """
+
+    term = "const"
+    parameters = ("c",)
+
+    def __init__(self, c: float = 0.0) -> None:
+        self.c = number("c", c)
+
+    def value(self, w: Array, at: Round) -> float:
+        """Return c."""
+        return self.c
+
+    def gradient(self, w: Array, at: Round) -> Array:
+        """Return zero."""
+        return np.zeros(w.shape[0])
+
+    def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
+        """Add nothing."""
+
+    def scaled(self, factor: float) -> Constant:
+        """Scale c."""
+        return Constant(factor * self.c)
+
+
+@register
+class UserDefined(SideInformation):
+    r"""Any smooth convex :math:`h_t`, known by its gradient; the proximal step is solved by Algorithm 2 (SCA).
+
+    Parameters
+    ----------
+    gradient : callable
+        ``gradient(w, at)`` returns the gradient at w, shape (k,), for the :class:`Round` `at` of the k assets that take part.
+    value : callable, optional
+        ``value(w, at)`` returns h_t(w); the learners do not need it.
+    weight : float, default 1
+        Factor of the term, >= 0.
+
+    Notes
+    -----
+    A function cannot be written to a state: restore with ``Class.from_state(d, side=...)`` and hand it over again.
+    """
+
+    term = "user"
+
+    def __init__(
+        self, gradient: Callable[[Array, Round], Any], value: Callable[..., Any] | None = None, weight: float = 1.0
+    ) -> None:
+        if not callable(gradient) or not (value is None or callable(value)):
+            raise ParameterError(
+                "a user-defined term needs a function gradient(w, at) and, if any, a function value(w, at); a term that was read "
+                "from a state must be handed over again, from_state(d, side=...)"
+            )
+        self._gradient, self._value, self.weight = gradient, value, number("weight", weight, least=0.0)
+        self.reads_signal = True
+
+    def value(self, w: Array, at: Round) -> float:
+        """Return what the user's function says."""
+        if self._value is None:
+            raise ParameterError("this user-defined term was made without a function for its value")
+        return self.weight * float(self._value(w, at))
+
+    def gradient(self, w: Array, at: Round) -> Array:
+        """Return what the user's function says, after a look at it."""
+        g = real_array("the gradient of a user-defined term", self._gradient(w, at), InputError)
+        if g.shape != w.shape or not np.isfinite(g).all():
+            raise InputError(
+                f"the gradient of a user-defined term must be finite with shape {w.shape}, got shape {g.shape}: {g!r}"
+            )
+        return self.weight * g
+
+    def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
+        """Add the gradient."""
+        parts.gradients.append(lambda w: self.gradient(w, at))
+
+    def scaled(self, factor: float) -> UserDefined:
+        """Scale the weight."""
+        return UserDefined(self._gradient, self._value, factor * self.weight)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name of the function, for the reader: it cannot be restored from it."""
+        return {"term": self.term, "gradient": getattr(self._gradient, "__qualname__", "?"), "weight": self.weight}

@@ -1,0 +1,1 @@
+"""Incremental sparse partial least squares, and its batch form."""

@@ -1,0 +1,1 @@
+"""Vovk-Azoury-Warmuth forecasters: plain, discounted, with a vote over discounts, sketched."""

@@ -1,0 +1,1 @@
+"""Several learners, one portfolio: the vote."""

@@ -1,0 +1,265 @@
+"""The comparison page: several runs on the same bars in one interactive HTML file that needs nothing but itself.
+
+Drawn by uPlot (MIT), which is written into the page with its licence. A content security policy that names the hash of the one
+script and of the one style sheet forbids everything else: other scripts, and any request. Names are text, whatever they contain.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.analysis.finished import Run, as_record
+from tracker_strategies.analysis.pages.page import check_page, fill_page, template, write_page
+from tracker_strategies.analysis.pages.words import FIGURES, cell, keys_of, why_unscored, year_words
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.errors import DataError, ParameterError
+
+Floats = NDArray[np.float32]
+#: Runs of a field that have curves, first come, and bars of all curves of a page; runs beyond are in the table and the frontiers.
+MOST_CURVES, MOST_BARS = 24, 150_000
+#: Colours of runs in the style sheet; after these they come again, with dashes.
+N_COLOURS = 10
+VERSION = "1.6.32"
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One run as the page shows it.
+
+    Parameters
+    ----------
+    name : str
+        Any text.
+    metrics : mapping
+        Figures of ``metrics.json``, all or some.
+    active, excess : (T,) float32
+        Bar by bar: return minus that of the index, and log return over that of the index.
+    """
+
+    name: str
+    metrics: Mapping[str, float]
+    active: Floats
+    excess: Floats
+
+    @classmethod
+    def of(cls, record: RunRecord, name: str | None = None) -> Self:
+        """From a record."""
+        path, label = np.diff(record.excess_path()), name or record.strategy
+        if not np.isfinite(path).all():
+            raise DataError(f"run {label!r}: value and index must be finite and positive on every scored bar")
+        return cls(label, record.metrics(), record.active.astype(np.float32), path.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Runs on the same bars, to be compared with each other.
+
+    Parameters
+    ----------
+    name : str
+        Of the market, or of the setting.
+    curves : sequence of Curve
+    dates : (T + 1,) datetime64, optional
+        Of the base row and the bars; numbers from 0 on when there are none.
+    index : (T,) float32, optional
+        Log returns of what is tracked.
+    periods_per_year : float, optional
+        Without it nothing is annualised.
+    """
+
+    name: str
+    curves: Sequence[Curve]
+    dates: NDArray[np.datetime64] | None = None
+    index: Floats | None = None
+    periods_per_year: float | None = None
+
+    @classmethod
+    def of(cls, records: Mapping[str, RunRecord], name: str = "") -> Self:
+        """From records by name, on the bars that are scored in all of them."""
+        for label, run in records.items():
+            if len(run.part.dates) < 2:
+                raise DataError(f"run {label!r}: no bar is scored, {why_unscored(run)}; or leave it out")
+        records = _on_common_bars(records)
+        first = next(iter(records.values()))
+        for label, run in records.items():
+            same = run.targets == first.targets and np.array_equal(run.blend, first.blend)
+            same = same and np.array_equal(run.dates, first.dates) and np.array_equal(run.index, first.index, equal_nan=True)
+            if not same:
+                raise DataError(
+                    f"run {label!r} has other bars, another index or another blend than {next(iter(records))!r}: not comparable"
+                )
+        index = np.log1p(first.bar_by_bar()[1]).astype(np.float32)
+        curves = [Curve.of(run, label) for label, run in records.items()]
+        return cls(name or " + ".join(first.targets), curves, first.dates, index, first.periods_per_year)
+
+
+def _on_common_bars(records: Mapping[str, RunRecord]) -> dict[str, RunRecord]:
+    """Runs that got to their targets on different bars, each from the latest of these on."""
+    parts = {label: run.part for label, run in records.items()}
+    base = max((run.dates[0] for run in parts.values() if run.begins_at_entry), default=None)
+    if base is None:
+        return parts
+    return {label: run.from_row(int(np.searchsorted(run.dates, base))) for label, run in parts.items()}
+
+
+def comparison(
+    runs: Sequence[Run] | Mapping[str, Run],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Trackers on the same bars",
+    lead: str = "",
+) -> Path:
+    """Write the page that compares runs and return where it is.
+
+    Parameters
+    ----------
+    runs : sequence or mapping of name to run
+        Records, run folders or finished strategies on the same bars and index. Without names, those of the strategies, numbered
+        where they come twice.
+    path : path-like
+        File to write; missing folders are made, an older file is replaced in one step.
+    title, lead : str
+        Heading, and a line below it; by default index, dates and number of bars. Any text: it is escaped.
+
+    Raises
+    ------
+    DataError
+        Runs on other bars or another index, values that are not positive, or a folder that holds none.
+    ParameterError
+        No runs.
+    OutputError
+        The file cannot be written there. Nothing is left behind.
+
+    Notes
+    -----
+    About 0.4 MB for 10 runs of 2520 bars.
+    """
+    target = Path(path).expanduser()
+    check_page(target)
+    if not runs:
+        raise ParameterError("no runs to compare: give at least one")
+    named = runs if isinstance(runs, Mapping) else dict(zip(_names(found := [as_record(r) for r in runs]), found, strict=True))
+    records = {name: as_record(run) for name, run in named.items()}
+    return write_page(target, comparison_page([Field.of(records)], title, lead))
+
+
+def _names(records: Sequence[RunRecord]) -> list[str]:
+    """The names of the strategies, numbered where one comes twice."""
+    own = [record.strategy for record in records]
+    return [name if own.count(name) == 1 else f"{name} ({own[: i + 1].count(name)})" for i, name in enumerate(own)]
+
+
+def comparison_page(fields: Sequence[Field], title: str, lead: str = "") -> str:
+    """The page as text. With several fields it shows one at a time."""
+    script = f"/* uPlot {VERSION}\n{template('uPlot.LICENSE.txt')}\n*/\n{_plotter()}\n{template('comparison.js')}"
+    style = "\n".join(template(name) for name in ("tearsheet.css", "uPlot.min.css", "comparison.css"))
+    most = min(MOST_CURVES, max(4, MOST_BARS // max(1, sum(len(field.curves[0].active) for field in fields))))
+    data = {"colours": N_COLOURS, "fields": [_data(field, most) for field in fields]}
+    options = "".join(f'<option value="{i}">{html.escape(field.name)}</option>' for i, field in enumerate(fields))
+    choice = f'<label class="choice">Market or setting <select id="field">{options}</select></label>'
+    return fill_page(
+        "comparison.html",
+        policy=f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:",
+        script=script,
+        style=style,
+        title=html.escape(title),
+        lead=html.escape(lead or _lead(fields[0])),
+        choice=choice if len(fields) > 1 else "",
+        runs="\n".join(_chips(i, field, most) for i, field in enumerate(fields)),
+        tables="\n".join(_table(i, field) for i, field in enumerate(fields)),
+        definitions=Template(template("definitions.html")).substitute(year=year_words(fields[0].periods_per_year), more=""),
+        data=as_json(data),
+    )
+
+
+def as_json(data: Any) -> str:
+    """JSON that can stand in a ``<script>`` element: nothing in it can end the element or begin a comment."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return re.sub(r"[<>&]", lambda m: f"\\u{ord(m[0]):04x}", text)  # all else beyond ASCII json has escaped already
+
+
+def _plotter() -> str:
+    """UPlot without its first comment, an address: the licence stands in its place."""
+    return re.sub(r"^/\*!.*?\*/\s*", "", template("uPlot.iife.min.js"), count=1, flags=re.S)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _lead(field: Field) -> str:
+    if field.dates is None:
+        return f"{len(field.curves)} runs."
+    first, last = (str(field.dates[i].astype("datetime64[D]")) for i in (0, -1))
+    return f"{field.name}: {len(field.curves)} runs, {first} to {last}, {len(field.dates) - 1:,} bars. All figures after costs."
+
+
+def _data(field: Field, most: int) -> dict[str, Any]:
+    dates, years = field.dates, 1.0
+    if field.periods_per_year is not None:
+        years = len(field.curves[0].active) / field.periods_per_year
+    return {
+        "name": field.name,
+        "x": None if dates is None else (dates.astype("datetime64[s]").astype(np.int64)).tolist(),
+        "index": None if field.index is None else _packed(field.index),
+        "periods": field.periods_per_year,
+        "runs": [
+            {
+                "name": curve.name,
+                "te": float(curve.metrics["te_rms"]),
+                "excess": float(curve.metrics["excess_log_return"]) / years,
+                "turnover": float(curve.metrics["turnover"]),
+                "path": [_packed(curve.active), _packed(curve.excess)] if i < most else None,
+            }
+            for i, curve in enumerate(field.curves)
+        ],
+    }
+
+
+def _packed(values: Floats) -> str:
+    """Little-endian single floats in base64: half the size of decimals, and more digits than a screen has points."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+
+
+def _swatch(number: int) -> str:
+    return f'<i class="swatch run{number % N_COLOURS} dash{min(number // N_COLOURS, 2)}"></i>'
+
+
+def _chips(number: int, field: Field, most: int) -> str:
+    chips = "".join(
+        f'<label class="chip"><input type="checkbox" checked data-run="{i}">{_swatch(i)}<span>{html.escape(curve.name)}</span>'
+        f"{'' if i < most else '<small>no curve</small>'}<output></output></label>"
+        for i, curve in enumerate(field.curves)
+    )
+    return f'<div class="chips" data-field="{number}"{" hidden" if number else ""}>{chips}</div>'
+
+
+def _table(number: int, field: Field) -> str:
+    keys = keys_of([curve.metrics for curve in field.curves])
+    head = "".join(
+        f'<th scope="col" aria-sort="none"><button type="button">{words}</button></th>'
+        for words in ("Run", *(FIGURES[key][0] for key in keys))
+    )
+    body = "".join(
+        f'<tr data-run="{i}"><th scope="row">{_swatch(i)}<span>{html.escape(curve.name)}</span></th>'
+        + "".join(cell(key, curve.metrics[key], field.periods_per_year) for key in keys)
+        + "</tr>"
+        for i, curve in enumerate(field.curves)
+    )
+    return (
+        f'<div class="scroll" data-field="{number}"{" hidden" if number else ""} role="region" aria-label="Figures" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )

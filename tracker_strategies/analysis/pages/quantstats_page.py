@@ -1,0 +1,282 @@
+"""The only door to QuantStats: two level series in, the body of its report out, in the look of our own page.
+
+QuantStats 0.0.86 back-fills a benchmark with other dates, fails on time zones and on constant returns, cuts off bars in cash at
+the start, loses a drawdown that begins on the first bar, restyles matplotlib for the whole process, floods the log with missing
+fonts and links to a server. All of that ends here. It renders into our own template, so none of its styles reach the page. Left
+out because they mislead: bars by year (misplaced on pandas 3) and rolling beta (zero until its window is full), both drawn anew,
+and the ratio of yearly returns.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import math
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+
+from datafeeds.checks import bars_per_year
+from tracker_strategies.analysis.pages import charts
+from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, Chart
+from tracker_strategies.errors import DataError, MissingExtraError
+
+#: QuantStats' colours, translated like our own. #262626 and white text stay: they are the figures in the heat map's cells.
+_COLOURS = charts.VARIABLES | {
+    "#348dc1": "portfolio",
+    "#fedd78": "index",
+    "#ba516b": "loss",
+    "#ff0000": "loss",
+    "#4fa487": "other0",
+    "#9b59b6": "other1",
+    "#ffffff": "card",
+    **dict.fromkeys(("#cccccc", "#dddddd"), "rule"),
+    **dict.fromkeys(("#000000", "#333333", "#494949", "#666666", "#808080"), "soft"),
+}
+_TITLE_ROOM, _LABEL_ROOM = (
+    22,
+    20,
+)  # points: cut off above, where the title was; added at the left, for labels set larger on a phone
+
+
+def quantstats_body(
+    value: pd.Series[float], index: pd.Series[float], *, periods_per_year: float | None = None, number: int = 0
+) -> str:
+    """QuantStats' report on an account against an index, as HTML without ``<html>``, styles or scripts.
+
+    Parameters
+    ----------
+    value, index : Series of T levels
+        Finite, positive, on the same dates: naive, ascending, no repetition. The first row is the base on which nothing has been
+        earned yet; QuantStats gets the T - 1 returns after it.
+    periods_per_year : float, optional
+        Bars in a year; by default told from the dates. Rounded to a whole number, because QuantStats also uses it as a window.
+    number : int, default 0
+        Of this report on its page: keeps the ids of its charts apart from those of others.
+
+    Returns
+    -------
+    str
+        A few hundred kilobytes after some seconds; or one sentence that says why there is no report: fewer than three returns,
+        an account or index whose returns are all the same, or an error inside QuantStats (also issued as a RuntimeWarning).
+
+    Raises
+    ------
+    DataError
+        When the series are not as above.
+    MissingExtraError
+        When QuantStats is not installed.
+    """
+    check_levels(value, "value")
+    check_levels(index, "index")
+    if not value.index.equals(index.index):
+        odd = value.index.symmetric_difference(index.index)
+        raise DataError(f"value and index must have the same dates, but {len(odd)} are in one only, the first {odd[0]}")
+    year = bars_per_year(value.index.to_numpy().astype("datetime64[ns]")) if periods_per_year is None else periods_per_year
+    returns, benchmark = (levels.pct_change(fill_method=None).iloc[1:] for levels in (value, index))
+    reason = why_not(returns, benchmark)
+    if reason:
+        require_quantstats()
+        return f'<p class="notice">No QuantStats report: {reason}.</p>'
+    try:
+        with _base_row(value.index[0]):
+            page = _render(returns, benchmark, max(1, round(year)))
+    except MissingExtraError:
+        raise
+    except Exception as error:
+        warnings.warn(f"QuantStats failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+        return f'<p class="notice">No QuantStats report: it failed with {type(error).__name__}.</p>'
+    return _dress(page, value, index, year, number)
+
+
+def check_levels(levels: pd.Series[float], name: str) -> None:
+    """Refuse what QuantStats would take and get wrong: dates must be naive and ascend, levels be finite and positive."""
+    dates = levels.index
+    if not isinstance(dates, pd.DatetimeIndex):
+        raise DataError(f"{name}: needs a DatetimeIndex, got {type(dates).__name__}")
+    if dates.tz is not None:
+        raise DataError(f"{name}: dates carry the time zone {dates.tz}; pass naive dates (tz_localize(None))")
+    if not dates.is_monotonic_increasing or dates.has_duplicates:
+        raise DataError(f"{name}: dates must ascend without repetition")
+    numbers = levels.to_numpy(dtype=np.float64)
+    bad = ~(np.isfinite(numbers) & (numbers > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"{name}: {numbers[row]} on {dates[row]}; every level must be finite and positive")
+
+
+def why_not(returns: pd.Series[float], benchmark: pd.Series[float]) -> str | None:
+    """Why QuantStats cannot describe these returns; None when it can."""
+    if len(returns) < 3:
+        return f"it needs at least three returns, this run has {len(returns)}"
+    for name, series in (("portfolio", returns), ("index", benchmark)):
+        moves = series.to_numpy()
+        if np.ptp(moves) <= 1e-14:
+            return f"the {name}'s returns are all the same"
+        if moves.min() >= 0 and moves.max() > 1:
+            return f"the {name} never falls and more than doubles in one bar, which QuantStats takes for prices"
+    return None
+
+
+def require_quantstats() -> ModuleType:
+    """Import QuantStats (some seconds, the first time) without its side effects on matplotlib, or say how to install it."""
+    try:
+        with _undisturbed():
+            return importlib.import_module("quantstats.reports")
+    except ImportError as error:
+        raise MissingExtraError(
+            f'the tear sheet needs QuantStats ({error}): pip install "backtrader-index-tracker[report]"',
+        ) from error
+
+
+def _render(returns: pd.Series[float], benchmark: pd.Series[float], periods: int) -> str:
+    reports = require_quantstats()
+    template = resources.files(__package__) / "templates" / "quantstats.html"
+    with _undisturbed(), charts.chart_style(), resources.as_file(template) as path, tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "report.html"
+        # Neutral names: QuantStats neither escapes them in HTML nor protects them from mathtext.
+        reports.html(
+            returns,
+            benchmark,
+            output=str(output),
+            template_path=str(path),
+            periods_per_year=periods,
+            match_dates=False,  # True would cut off bars on which nothing was earned
+            strategy_title="Portfolio",
+            benchmark_title="Index",
+        )
+        return output.read_text(encoding="utf-8")
+
+
+@contextmanager
+def _base_row(day: pd.Timestamp) -> Iterator[None]:
+    """Let QuantStats' list of drawdowns begin at the base, before the first return: it loses one that begins on the first row."""
+    require_quantstats()
+    stats: Any = importlib.import_module("quantstats.stats")
+    listed = stats.drawdown_details
+
+    def from_base(drawdown: Any) -> Any:
+        with_base = pd.concat([drawdown.iloc[:1] * 0.0, drawdown])
+        with_base.index = drawdown.index.insert(0, day)
+        return listed(with_base)
+
+    stats.drawdown_details = from_base
+    try:
+        yield
+    finally:
+        stats.drawdown_details = listed
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Run third-party drawing headless and quietly; settings, backend, named colours, figures and log levels stay the user's."""
+    import matplotlib.pyplot as plt  # here, because loading it takes a moment
+
+    backend, module = dict.__getitem__(matplotlib.rcParams, "backend"), plt.__dict__.get("_backend_mod")
+    letters = {letter: matplotlib.colors.get_named_colors_mapping()[letter] for letter in "bgrcmyk"}  # seaborn renames them
+    figures, fonts = set(plt.get_fignums()), logging.getLogger("matplotlib.font_manager")
+    level = fonts.level
+    fonts.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), matplotlib.rc_context():
+            warnings.simplefilter("ignore")
+            plt.switch_backend("agg")
+            yield
+    finally:
+        fonts.setLevel(level)
+        for number in set(plt.get_fignums()) - figures:
+            plt.close(number)
+        for letter, colour in letters.items():
+            matplotlib.colors.get_named_colors_mapping()[letter] = colour  # one by one: update() would leave the cache stale
+        # Also when the user's backend has not been chosen yet: there is no public way back to "not chosen".
+        dict.__setitem__(matplotlib.rcParams, "backend", backend)
+        plt.__dict__["_backend_mod"] = module
+
+
+def _dress(page: str, value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int) -> str:
+    """Give the rendered template our figures, tables and colours."""
+    page = page.replace("CAGR\ufe6a", "CAGR")
+    page = re.sub(
+        r'(<div class="grid thirds">)(.*?)(</div>)', lambda m: m[1] + _three_cards(m[2]) + m[3], page, count=1, flags=re.S
+    )
+    page = re.sub(r"(<tr>(?:<t([hd])>[^<]*</t\2>){3})<t([hd])>[^<]*</t\3>(<t([hd])>(?:Won|[+-])</t\5></tr>)", r"\1\4", page)
+    page = re.sub(r'<qs-chart title="([^"]*)">(.*?)</qs-chart>', lambda m: _figure(m[1], m[2], number), page, flags=re.S)
+    page = re.sub(r">-(?=\d[\d.,]*%?</td>)", ">\u2212", page).replace("<td>-</td>", "<td>\u2013</td>")
+    with charts.chart_style():
+        own = {"years": calendar_years(value, index, number), "beta": rolling_beta(value, index, periods_per_year, number)}
+    return re.sub(r'<own-chart name="(\w+)"></own-chart>', lambda m: chart.html() if (chart := own[m[1]]) else "", page)
+
+
+def _three_cards(table: str) -> str:
+    """One long table with rules in it, as three of about the same length that keep its groups together."""
+    head, rows = re.findall(r"<thead>.*?</thead>", table, re.S), re.findall(r"<tr>(?!<th).*?</tr>", table, re.S)
+    cards: list[list[str]] = [[]]
+    for row in rows:
+        if "<hr>" not in row:
+            cards[-1].append(row)
+        elif len(cards) < 3 and len(cards[-1]) >= len(rows) // 3 - 3:
+            cards.append([])
+        else:
+            cards[-1].append("</tbody><tbody>")
+    body = (f"<table>{''.join(head)}<tbody>{''.join(card)}</tbody></table>" for card in cards)
+    return "".join(f'<section class="card table"><div class="scroll">{card}</div></section>' for card in body)
+
+
+def _figure(title: str, svg: str, number: int) -> str:
+    svg = re.sub(r"<text[^>]*font-weight: 700[^>]*?(?:/>|>.*?</text>)", "", svg, flags=re.S)
+    svg = re.sub(r"(<text[^>]*fill: )#ffffff", r"\1#fffffe", svg)  # a cell's figure, not the paper
+    if title.startswith("Monthly returns"):
+        svg = _colour_blind_safe(svg)
+    view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    if view:
+        width, height = float(view.group(1)) + _LABEL_ROOM, float(view.group(2)) - _TITLE_ROOM
+        svg = svg.replace(view.group(0), f'viewBox="{-_LABEL_ROOM} {_TITLE_ROOM} {width:g} {height:g}"', 1)
+    return Chart(title, charts.tidy_svg(svg, f"{title} {number + 1}" if number else title, _COLOURS)).html()
+
+
+def _colour_blind_safe(svg: str) -> str:
+    """Red to blue instead of red to green."""
+    scale, safe = matplotlib.colormaps["RdYlGn"], matplotlib.colormaps["RdBu"]
+    to_hex = matplotlib.colors.to_hex
+    swap = {to_hex(scale(i)): to_hex(safe(i)) for i in range(scale.N)}
+    return re.sub(r"(fill: )(#[0-9a-f]{6})", lambda m: m[1] + swap.get(m[2], m[2]), svg)
+
+
+def calendar_years(value: pd.Series[float], index: pd.Series[float], number: int = 0) -> Chart:
+    """Return of each calendar year, index and portfolio side by side."""
+    dates = pd.DatetimeIndex(value.index)
+    logs = pd.DataFrame({"value": np.log(value.to_numpy()), "index": np.log(index.to_numpy())}, dates)
+    years: Any = np.expm1(logs.diff().iloc[1:].groupby(dates[1:].year).sum())
+    figure, (ax,) = charts.panels(height=305, dates=False)
+    x = np.arange(len(years))
+    ax.bar(x - 0.2, years["index"], width=0.38, color=INDEX)
+    ax.bar(x + 0.2, years["value"], width=0.38, color=PORTFOLIO)
+    ax.axhline(0.0, color=charts.SOFT, linewidth=0.8)
+    ax.margins(x=0.02)
+    step = math.ceil(len(x) / 8)
+    ax.set_xticks(x[::step], [str(year) for year in years.index[::step]])
+    charts.percent_axis(ax.yaxis)
+    return charts.finish(figure, "Return by calendar year", (("Portfolio", PORTFOLIO), ("Index", INDEX)), number=number)
+
+
+def rolling_beta(value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int = 0) -> Chart | None:
+    """Beta to the index over the last half year; none when the run is not longer than that."""
+    window = max(3, math.ceil(periods_per_year / 2))
+    r, y = value.pct_change(fill_method=None), index.pct_change(fill_method=None)
+    beta = (r.rolling(window).cov(y) / y.rolling(window).var()).replace([np.inf, -np.inf], np.nan).dropna()
+    if len(beta) < 2:
+        return None
+    figure, (ax,) = charts.panels(height=194)
+    charts.curve(ax, charts.day_numbers(beta.index.to_numpy()), beta.to_numpy(), PORTFOLIO)
+    ax.axhline(1.0, color=INDEX, linewidth=1.4, linestyle=(0, (5, 3)))
+    return charts.finish(figure, "Rolling beta, half a year", (("Portfolio", PORTFOLIO), ("Index", INDEX)), number=number)

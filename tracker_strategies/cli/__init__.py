@@ -1,0 +1,258 @@
+"""The command ``tracker``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from datafeeds.errors import DataWarning
+from tracker_strategies.cli.data import app as data_commands
+from tracker_strategies.cli.leaderboard import leaderboard
+from tracker_strategies.cli.paper import app as paper
+from tracker_strategies.cli.sweep import app as sweep
+from tracker_strategies.cli.sweep import tune
+from tracker_strategies.errors import TrackerError
+
+app = typer.Typer(
+    name="tracker",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Index trackers that learn online, run through backtrader. Start with [bold]tracker demo[/].",
+)
+
+Data = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        metavar="SOURCE",
+        help="sample, synthetic, a wide CSV or Parquet file, a long table of bars, a folder with one file per ticker, "
+        "or yahoo:AAPL,MSFT:2015-01-01.",
+    ),
+]
+Index = Annotated[
+    list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
+]
+Param = Annotated[
+    list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy; repeat for several.")
+]
+Fill = Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")]
+CostBps = Annotated[float, typer.Option(help="Commission in basis points of the traded value.")]
+PerShare = Annotated[float, typer.Option(help="Commission per share, in money.")]
+MinFee = Annotated[float, typer.Option(help="Least commission of one order, in money.")]
+SlippageBps = Annotated[float, typer.Option(help="Slippage in basis points of the price.")]
+Lot = Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")]
+Cash = Annotated[float, typer.Option(help="Starting cash.")]
+Coordinates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="weights|holdings",
+        help="What stays constant while the algorithm is passive; with holdings no order is sent then. "
+        "The strategy's own choice by default.",
+    ),
+]
+EvalFrom = Annotated[
+    str | None,
+    typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning starts at the first bar all the same."),
+]
+Gaps = Annotated[str, typer.Option(help="A price missing inside a series: error, or freeze (treat it as a trading halt).")]
+Adjust = Annotated[
+    str,
+    typer.Option(
+        metavar="split|total|raw", help="For bars and Yahoo: adjust for splits, for dividends too (total), or not at all."
+    ),
+]
+Members = Annotated[
+    str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: who belonged to the index when.")
+]
+Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="Table of old, new, date: ticker changes.")]
+Sectors = Annotated[
+    str | None,
+    typer.Option(
+        "--sectors", metavar="FILE", help="Table of symbol, sector: drawn on the tear sheet, and for strategies with max_sector."
+    ),
+]
+Clean = Annotated[
+    str | None,
+    typer.Option(
+        metavar="flag|drop|winsorise",
+        help="Look for bad prices and report them on stderr and in run.json; drop or cut them, or only flag them.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
+Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
+NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
+
+
+@app.command("list")
+def list_strategies() -> None:
+    """Strategies with their parameters and defaults."""
+    from tracker_strategies.cli.run import show_strategies
+
+    show_strategies()
+
+
+def run(
+    strategies: Annotated[
+        list[str], typer.Argument(metavar="STRATEGY", help="Names of strategies: see 'tracker list'; or folders of runs.")
+    ],
+    data: Data = "sample",
+    index: Index = None,
+    param: Param = None,
+    fill: Fill = "next_open",
+    cost_bps: CostBps = 0.0,
+    per_share: PerShare = 0.0,
+    min_fee: MinFee = 0.0,
+    slippage_bps: SlippageBps = 0.0,
+    lot: Lot = 0.0,
+    cash: Cash = 1_000_000.0,
+    coordinates: Coordinates = None,
+    eval_from: EvalFrom = None,
+    gaps: Gaps = "error",
+    adjust: Adjust = "split",
+    members: Members = None,
+    renames: Renames = None,
+    sectors: Sectors = None,
+    clean: Clean = None,
+    seed: Seed = 0,
+    out: Out = None,
+    html: Html = None,
+    as_json: AsJson = False,
+    no_tearsheet: NoSheet = False,
+) -> None:
+    """Run strategies on the same data with the same costs."""
+    from tracker_strategies.cli.run import Request, run_strategies
+
+    run_strategies(strategies, Request.build(locals()))
+
+
+app.command(
+    "run",
+    help="One cerebro backtest of one strategy.\n\n"
+    "Example: tracker run pa --data sample --cost-bps 5 --param eps=0.0003 --eval-from 0.5 --out runs/pa",
+)(run)
+app.command(
+    "compare",
+    help="Several strategies on the same data with the same costs. A --param applies to those that have it. Or runs that were "
+    "written before, by their folders.\n\n"
+    "Examples: tracker compare pa apas equal-weight buy-and-hold --data sample --cost-bps 5 --html comparison.html; "
+    "tracker compare runs/a runs/b --html comparison.html",
+)(run)
+
+
+@app.command()
+def tearsheet(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run: what --out of 'tracker run' named.")],
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="File to write; tearsheet.html in the folder by default.")
+    ] = None,
+) -> None:
+    """The tear sheet of a run that was written before: how it tracked its index, then the QuantStats report.
+
+    It replaces the one in the folder, and has no baselines beside it: only a run knows those it was made with.
+
+    Example: tracker tearsheet runs/pa --out pa.html
+    """
+    from tracker_strategies.cli.show import tearsheet_command
+
+    tearsheet_command(run, out)
+
+
+@app.command()
+def fetch(
+    index: Annotated[
+        list[str], typer.Option("--index", metavar="TICKER", help="Yahoo's ticker of the index; repeat for several.")
+    ],
+    tickers: Annotated[str, typer.Option("--tickers", metavar="FILE|LIST", help="File with one ticker a line, or AAPL,MSFT,...")],
+    start: Annotated[str, typer.Option("--start", metavar="DATE", help="First day, such as 2015-01-01.")],
+    end: Annotated[str | None, typer.Option("--end", metavar="DATE", help="Last day; today by default.")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="Write the closes as a wide CSV or Parquet file.")
+    ] = None,
+    cache: Annotated[str | None, typer.Option("--cache", metavar="DIR", help="Where prices are kept between fetches.")] = None,
+    mode: Annotated[str, typer.Option(metavar="online|prefer-cache|offline", help="Whom to ask.")] = "online",
+    adjust: Adjust = "split",
+    policy: Annotated[
+        str, typer.Option(metavar="strict|drop", help="A ticker without prices: stop, or go on without it.")
+    ] = "strict",
+    keep_delisted: Annotated[
+        bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo forgot.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 10.0,
+    retries: Annotated[int, typer.Option(help="How often to ask again after a rate limit or a fault.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Prices from Yahoo, kept in a cache, with a report of what became of each ticker.
+
+    Example: tracker fetch --index ^GSPC --tickers AAPL,MSFT,JNJ --start 2015-01-01 --out prices.parquet
+    """
+    from tracker_strategies.cli.fetch import run_fetch
+
+    options = {key: value for key, value in locals().items() if key not in ("index", "tickers", "start", "end", "run_fetch")}
+    raise typer.Exit(run_fetch(index, tickers, start, end, **options))
+
+
+@app.command()
+def demo(out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo") -> None:
+    """The recommended tracker, the plain one and the baselines on the bundled sample: 5 bp costs, fills at the next open."""
+    from tracker_strategies.cli.run import run_demo
+
+    run_demo(out)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Which paper: apas, adagrad, vaw or ispls.")],
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the page and its numbers.")] = "runs/reproduce",
+    sets: Annotated[int, typer.Option(help="apas: data sets of the Monte-Carlo experiment; the paper has 50.")] = 50,
+    runs: Annotated[int, typer.Option(help="ispls: Monte-Carlo runs of each simulation; the paper has 500.")] = 20,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A real market as a wide CSV. apas: NASDAQ-100 2019-2020. ispls: S&P 100 and Nikkei 225, one --data each.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the data sets.")] = 0,
+) -> None:
+    """A paper's experiments with our code, its figures beside ours, and where they differ.
+
+    Examples: tracker reproduce apas --sets 50 --out runs/reproduce; tracker reproduce adagrad; tracker reproduce vaw;
+    tracker reproduce ispls --runs 20
+    """
+    from tracker_strategies.cli.run import run_reproduction
+
+    run_reproduction(paper, out, sets=sets, runs=runs, data=data or (), seed=seed)
+
+
+app.add_typer(sweep, name="sweep")
+app.command("tune")(tune)
+app.command("leaderboard")(leaderboard)
+app.add_typer(paper, name="paper")
+app.add_typer(data_commands, name="data")
+
+
+def main() -> None:
+    """Entry point: errors that a user can mend are one line on stderr and exit code 2; what was left out of data is one line."""
+    usual = warnings.formatwarning
+
+    def one_line(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+        own = issubclass(category, DataWarning)
+        return f"{category.__name__}: {message}\n" if own else usual(message, category, filename, lineno, line)
+
+    warnings.formatwarning = one_line
+    try:
+        app()
+    except TrackerError as problem:
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""The commands ``tracker paper ...``. Everything heavy is imported when a command runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tracker_strategies.errors import TrackerError
+
+app = typer.Typer(
+    name="paper",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Paper trading: the same strategies in an account that survives anything. "
+    "Start with [bold]tracker paper init demo apas --replay 2020-01-02[/].",
+)
+
+Folder = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Folder of the account.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+
+
+@app.command()
+def init(
+    folder: Folder,
+    strategy: Annotated[str, typer.Argument(help="Name as 'tracker list' shows it, or path/to/file.py:Class.")],
+    data: Annotated[
+        str, typer.Option("--data", metavar="SOURCE", help="A wide CSV or Parquet file that grows, sample or synthetic.")
+    ] = "sample",
+    index: Annotated[list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default.")] = None,
+    param: Annotated[list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy.")] = None,
+    fill: Annotated[
+        str, typer.Option(help="next_open (honest), or close (what the papers assume; simulated only).")
+    ] = "next_open",
+    lot: Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")] = 0.0,
+    cash: Annotated[float | None, typer.Option(help="Starting cash, 1,000,000 by default; at Alpaca, what is there.")] = None,
+    cost_bps: Annotated[float, typer.Option(help="Commission in basis points of the traded value.")] = 0.0,
+    per_share: Annotated[float, typer.Option(help="Commission per share, in money.")] = 0.0,
+    min_fee: Annotated[float, typer.Option(help="Least commission of one order, in money.")] = 0.0,
+    slippage_bps: Annotated[float, typer.Option(help="Slippage in basis points of the price.")] = 0.0,
+    start: Annotated[
+        str | None, typer.Option(metavar="DATE", help="First session that may trade; by default the newest one.")
+    ] = None,
+    replay: Annotated[str | None, typer.Option(metavar="DATE", help="Practise on recorded history from this date on.")] = None,
+    broker: Annotated[
+        str, typer.Option(help="simulated, or alpaca (its paper account; keys from the environment).")
+    ] = "simulated",
+    url: Annotated[str, typer.Option(help="Address of the broker; only paper hosts and this computer are allowed.")] = "",
+    clock: Annotated[
+        str | None, typer.Option(help="What tells the newest session: data (simulated) or wall (the calendar).")
+    ] = None,
+    calendar: Annotated[str, typer.Option(help="Exchange whose sessions count: XNYS, XLON, XETR, ...")] = "XNYS",
+    actions: Annotated[str, typer.Option(metavar="FILE", help="CSV of corporate actions: date,symbol,kind,value.")] = "",
+    limit: Annotated[
+        list[str] | None, typer.Option("--limit", metavar="KEY=VALUE", help="A limit: see 'tracker paper limits'.")
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="KEY=P", help="Trouble on purpose: reject, partial, delay, duplicate, disconnect."),
+    ] = None,
+    adjust: Annotated[
+        str, typer.Option(help="For bars and Yahoo: adjust for splits, for dividends too (total), or not (raw).")
+    ] = "split",
+    gaps: Annotated[str, typer.Option(help="A price missing inside a series: freeze (a trading halt) or error.")] = "freeze",
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic market.")] = 0,
+    verify_every: Annotated[
+        int, typer.Option(help="Replay all history every so many sessions; between, go on from a checkpoint.")
+    ] = 20,
+) -> None:
+    """Open an account in a new folder.
+
+    Example: tracker paper init demo apas --data prices.csv --cost-bps 5 --limit max_weight=0.2
+    """
+    from tracker_strategies.cli.paper_commands import open_account
+
+    open_account(dict(locals()))
+
+
+@app.command()
+def step(
+    folder: Folder,
+    verify: Annotated[bool, typer.Option("--verify", help="Replay everything and compare with what was decided.")] = False,
+    max_move: Annotated[float | None, typer.Option(help="Believe a price that moved by up to this, in this step only.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do all that can be done now: settle, reconcile, take new sessions in, decide, send. Run it after every close.
+
+    A line for cron: 30 17 * * 1-5  tracker paper step /path/to/demo
+    """
+    from tracker_strategies.cli.paper_commands import take_step
+
+    take_step(folder, verify=verify, max_move=max_move, as_json=as_json)
+
+
+@app.command()
+def watch(
+    folder: Folder,
+    sessions: Annotated[int | None, typer.Option(help="Stop after so many sessions.")] = None,
+    speed: Annotated[float, typer.Option(help="With recorded history: seconds between two sessions.")] = 0.0,
+) -> None:
+    """Step after every session, and sleep until the next by the exchange's calendar; with recorded history, at a chosen pace."""
+    from tracker_strategies.cli.paper_commands import keep_watch
+
+    keep_watch(folder, sessions=sessions, speed=speed)
+
+
+@app.command()
+def status(
+    folder: Folder,
+    check: Annotated[bool, typer.Option("--check", help="Let SQLite check the whole journal, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The account at a glance."""
+    from tracker_strategies.cli.paper_commands import show_status
+
+    show_status(folder, check=check, as_json=as_json)
+
+
+@app.command()
+def report(
+    folder: Folder,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="Folder for the tear sheet; by default in the account's.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The account against its own backtest on the same bars: shortfall, missed fills, divergence, and a tear sheet."""
+    from tracker_strategies.cli.paper_commands import show_report
+
+    show_report(folder, out=out, as_json=as_json)
+
+
+@app.command()
+def halt(
+    folder: Folder,
+    reason: Annotated[str, typer.Option(help="Why.")] = "by hand",
+    cancel_open: Annotated[bool, typer.Option("--cancel-open", help="Cancel orders that wait at the broker, too.")] = False,
+) -> None:
+    """Stop all sending at once, also in a step that runs now."""
+    from tracker_strategies.cli.paper_commands import halt_account
+
+    halt_account(folder, reason, cancel_open=cancel_open)
+
+
+@app.command()
+def resume(folder: Folder) -> None:
+    """Go on after a halt."""
+    from tracker_strategies.cli.paper_commands import resume_account
+
+    resume_account(folder)
+
+
+@app.command()
+def adopt(folder: Folder) -> None:
+    """Take the broker's account over into the journal, when the two disagree."""
+    from tracker_strategies.cli.paper_commands import adopt_account
+
+    adopt_account(folder)
+
+
+@app.command()
+def flatten(folder: Folder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """Cancel what waits, sell everything, and halt."""
+    from tracker_strategies.cli.paper_commands import flatten_account
+
+    flatten_account(folder, yes=yes)
+
+
+@app.command()
+def limits(
+    folder: Folder,
+    changes: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Limits to change; none removes one.")
+    ] = None,
+) -> None:
+    """Show the limits, or change some.
+
+    Example: tracker paper limits demo max_weight=0.2 max_turnover=none
+    """
+    from tracker_strategies.cli.paper_commands import show_limits
+
+    show_limits(folder, changes or [])
+
+
+@app.command()
+def export(
+    folder: Folder,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the files.")],
+    kind: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
+) -> None:
+    """Write the whole journal as tables."""
+    from tracker_strategies.cli.paper_commands import export_account
+
+    export_account(folder, out, kind)
+
+
+def main() -> None:
+    """Entry point of ``python -m tracker_strategies.papertrade``: the same commands, without the rest of ``tracker``."""
+    try:
+        app()
+    except TrackerError as problem:
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,247 @@
+"""What the commands of :mod:`tracker_strategies.cli.paper` do."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.config import Limits
+from tracker_strategies.papertrade.step import StepResult
+from tracker_strategies.papertrade.views.status import AccountStatus, status_of
+
+#: Rows of holdings in the status table.
+SHOWN = 15
+
+
+def open_account(given: Mapping[str, Any]) -> None:
+    """``init``."""
+    params = {"fill": given["fill"], "lot": given["lot"], **parse_pairs(given["param"], "--param")}
+    options = {k: given[k] for k in ("broker", "url", "calendar", "actions", "adjust", "gaps", "seed", "verify_every")}
+    options |= {k: given[k] for k in ("cash", "clock") if given[k] is not None}
+    account = PaperAccount.create(
+        given["folder"],
+        given["strategy"],
+        given["data"],
+        params,
+        targets=tuple(given["index"] or ("INDEX",)),
+        start=given["start"],
+        replay=given["replay"],
+        limits=Limits().changed(parse_pairs(given["limit"], "--limit")),
+        costs=CostModel(given["cost_bps"], given["per_share"], given["min_fee"], given["slippage_bps"]),
+        faults=parse_pairs(given["fault"], "--fault"),
+        **options,
+    )
+    config, console = account.config, Console()
+    console.print(
+        f"opened [bold]{account.folder}[/]: {config.strategy} on {len(config.symbols)} names of {config.source}, "
+        f"{config.cash:,.0f} in cash, {config.broker} broker, first session {config.start}",
+        highlight=False,
+    )
+    more = f"watch {account.folder} --sessions 21" if config.clock == "replay" else f"step {account.folder}"
+    console.print(f"next: [bold]tracker paper {more}[/]", highlight=False)
+
+
+def take_step(folder: str, *, verify: bool, max_move: float | None, as_json: bool) -> None:
+    """``step``."""
+    result = PaperAccount(folder).step(verify=verify, max_move=max_move)
+    if as_json:
+        print(json.dumps(asdict(result), indent=2))
+    else:
+        show_step(Console(), result)
+
+
+def show_step(console: Console, result: StepResult) -> None:
+    """One line for a step, and its messages below."""
+    taken = "nothing new" if not result.taken else result.taken[0] if len(result.taken) == 1 else f"{len(result.taken)} sessions"
+    words = {
+        "act": "rebalance",
+        "idle": "no rebalance due",
+        "refused": "rebalance refused",
+        "flatten": "sell everything",
+        "": "nothing to decide",
+    }
+    line = f"[bold]{result.session or '-'}[/]  {taken}, {words.get(result.decision, result.decision)}"
+    if result.sent or result.refused:
+        line += f", {result.sent} orders sent" + (f", [red]{result.refused} refused[/]" if result.refused else "")
+    console.print(line + (f"  [dim]({result.way})[/]" if result.way else ""), highlight=False)
+    for message in result.messages:
+        console.print(f"  {message}", style="dim", highlight=False, markup=False)
+
+
+def keep_watch(folder: str, *, sessions: int | None, speed: float) -> None:
+    """``watch``."""
+    from tracker_strategies.papertrade.live.watch import practise, watch
+
+    account, console = PaperAccount(folder), Console()
+    try:
+        if account.config.clock == "replay":
+            count = practise(account, lambda result: show_step(console, result), sessions=sessions, speed=speed)
+            console.print(f"{count} sessions" + ("" if count == sessions else "; the history ends here"), style="dim")
+        else:
+            watch(
+                account,
+                lambda r: show_step(console, r),
+                lambda text: console.print(text, style="red", markup=False),
+                rounds=sessions,
+            )
+    except KeyboardInterrupt:
+        console.print("stopped; what was written down stays. Go on with the same command", style="dim")
+
+
+def show_status(folder: str, *, check: bool, as_json: bool) -> None:
+    """``status``."""
+    status = status_of(PaperAccount(folder), check=check)
+    if as_json:
+        print(json.dumps(status.to_dict(), indent=2))
+    else:
+        print_status(Console(), status)
+
+
+def print_status(console: Console, status: AccountStatus) -> None:
+    """Head, holdings, alarms."""
+    color = {"halted": "bold red", "up to date": "green"}.get(status.state, "yellow")
+    console.print(
+        f"[bold]{status.folder}[/]  {status.strategy}, {status.broker} broker  [{color}]{status.state}[/]", highlight=False
+    )
+    if status.halted:
+        console.print(f"  {status.halted}; go on with: tracker paper resume", style="red", markup=False, highlight=False)
+    if not status.session:
+        return
+    console.print(
+        f"  {status.session}, session {status.sessions}: worth [bold]{status.value:,.2f}[/] "
+        f"({status.last_change:+.2%} on the day), cash {status.cash:,.2f}",
+        highlight=False,
+    )
+    console.print(
+        f"  since the start {status.since_start:+.2%}, index {status.index_since_start:+.2%}; last decision: {status.decision}; "
+        f"{status.waiting} orders wait",
+        highlight=False,
+    )
+    table = Table("name", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("shares", "price", "value", "weight %", "target %"):
+        table.add_column(column, justify="right")
+    for h in status.holdings[:SHOWN]:
+        table.add_row(
+            h.symbol, f"{h.shares:,.4f}", f"{h.price:,.2f}", f"{h.value:,.2f}", f"{100 * h.weight:.2f}", f"{100 * h.target:.2f}"
+        )
+    console.print(table)
+    if len(status.holdings) > SHOWN:
+        console.print(f"  and {len(status.holdings) - SHOWN} more: tracker paper export", style="dim")
+    for alarm in status.alarms:
+        console.print(f"  {alarm}", style="yellow", markup=False, highlight=False)
+
+
+def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
+    """``report``."""
+    from tracker_strategies.analysis.pages.words import unscored
+    from tracker_strategies.analysis.runfolder import as_text
+    from tracker_strategies.papertrade.views.report import report_of, write_report
+
+    account = PaperAccount(folder)
+    report = report_of(account)
+    if as_json:
+        print(as_text({"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap}))
+        return
+    console = Console()
+    paper, backtest, gap = report.paper.metrics(), report.backtest.metrics(), report.gap
+    table = Table("", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("paper account", "its backtest"):
+        table.add_column(column, justify="right")
+    for name, key, form in (
+        ("final value", "final_value", "{:,.2f}"),
+        ("tracking error, bp per bar", "te_rms", "{:.2f}"),
+        ("turnover, % per bar", "turnover", "{:.2f}"),
+        ("names held", "n_holdings", "{:.1f}"),
+        ("scored bars", "n_bars", "{:d}"),
+    ):
+        scale = {"te_rms": 1e4, "turnover": 100.0}.get(key, 1)
+        table.add_row(name, *(form.format(scale * m[key]) if m[key] == m[key] else "-" for m in (paper, backtest)))
+    console.print(table)
+    for words in unscored([report.paper, report.backtest]):
+        console.print(words, style="yellow", markup=False, highlight=False)
+    for line in (
+        f"shortfall from decision to fill {gap['shortfall']:,.2f}, {gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded; "
+        f"fees {gap['fees']:,.2f}",
+        f"{gap['missed_orders']:.0f} orders not filled in full ({gap['missed']:,.0f}), "
+        f"{gap['missed_sessions']:.0f} sessions missed",
+        f"against the backtest {gap['value_gap']:+.4%}, weights off by up to {gap['weights_gap']:.2g}, "
+        f"{gap['divergences']:.0f} divergences",
+    ):
+        console.print(line, highlight=False)
+    written, missing = write_report(report, Path(out).expanduser() if out else account.folder / "report")
+    for path in written:
+        console.print(f"wrote [bold]{path}[/]", highlight=False)
+    if missing:
+        console.print(missing, style="yellow", markup=False, highlight=False)
+
+
+def halt_account(folder: str, reason: str, *, cancel_open: bool) -> None:
+    """``halt``."""
+    count = PaperAccount(folder).halt(reason, cancel_open_orders=cancel_open)
+    Console().print("halted: nothing is sent any more" + (f"; {count} open orders cancelled" if cancel_open else ""))
+
+
+def resume_account(folder: str) -> None:
+    """``resume``."""
+    PaperAccount(folder).resume()
+    Console().print("no longer halted; the next step goes on")
+
+
+def adopt_account(folder: str) -> None:
+    """``adopt``."""
+    console, changes = Console(), PaperAccount(folder).adopt()
+    for change in changes:
+        console.print(change, markup=False, highlight=False)
+    console.print("the journal has the broker's account now" if changes else "nothing differed")
+
+
+def flatten_account(folder: str, *, yes: bool) -> None:
+    """``flatten``."""
+    account = PaperAccount(folder)
+    if not yes:
+        typer.confirm(f"Sell everything in {account.folder} and halt?", abort=True)
+    result = account.flatten()
+    show_step(Console(), result)
+
+
+def show_limits(folder: str, changes: Sequence[str]) -> None:
+    """``limits``."""
+    account = PaperAccount(folder)
+    limits = account.change_limits(parse_pairs(changes, "a limit")) if changes else account.limits()
+    table = Table("limit", "value", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name, value in asdict(limits).items():
+        table.add_row(name, "none" if value is None else ", ".join(value) if isinstance(value, tuple) else f"{value:g}")
+    Console().print(table)
+
+
+def export_account(folder: str, out: str, kind: str) -> None:
+    """``export``."""
+    from tracker_strategies.papertrade.views.export import export
+
+    for path in export(PaperAccount(folder), Path(out).expanduser(), kind):
+        Console().print(f"wrote {path}", highlight=False)
+
+
+def parse_pairs(pairs: Sequence[str] | None, what: str) -> dict[str, Any]:
+    """``key=value`` texts as a dict; values are numbers, ``none``, text, or for ``allow`` names with commas between."""
+    found: dict[str, Any] = {}
+    for pair in pairs or ():
+        key, equals, text = pair.partition("=")
+        if not equals or not key.strip():
+            raise ParameterError(f"{what} {pair!r} must look like key=value")
+        try:
+            found[key.strip()] = None if text.strip().lower() == "none" else ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            found[key.strip()] = tuple(text.split(",")) if key.strip() == "allow" else text
+    return found

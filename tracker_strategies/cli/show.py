@@ -1,0 +1,154 @@
+"""What finished runs are shown as: a table in the terminal, a comparison page, a tear sheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tracker_strategies.analysis.finished import is_run, read_run
+from tracker_strategies.analysis.pages.page import check_page
+from tracker_strategies.analysis.pages.words import unscored
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.runfolder import SHEET, as_text
+from tracker_strategies.errors import MissingExtraError, ParameterError
+from tracker_strategies.strategies import STRATEGIES
+
+
+def is_run_name(name: str) -> bool:
+    """Whether a word of the command line is the folder of a run. The name of a strategy is one, whatever lies beside."""
+    return not any(name in (cls.alias_name, cls.__name__) for cls in STRATEGIES) and is_run(name)
+
+
+def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, as_json: bool) -> None:
+    """Metrics as JSON or as a table, and the comparison page if one is wanted."""
+    if as_json:
+        metrics = {r.strategy: r.metrics_by_target() for r in records}
+        print(as_text(metrics[records[0].strategy] if len(records) == 1 else metrics))
+    else:
+        Console().print(metrics_table(records, setting))
+    notes = Console(stderr=True)
+    for words in unscored(records):
+        notes.print(escape(words), style="yellow", highlight=False, soft_wrap=True)
+    shown = {r.strategy: r for r in records if len(r.part.dates) > 1}
+    if page is not None and shown:
+        from tracker_strategies.analysis.pages.comparison_page import comparison
+
+        place = comparison(shown, page, lead=setting)
+        notes.print(f"page  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+
+
+def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) -> None:
+    """``tracker compare RUN RUN ...``: runs that were written before, under the names of their folders."""
+    other = [name for name in names if not is_run_name(name)]
+    if other:
+        raise ParameterError(f"{other[0]!r} is no run folder, {names[0]!r} may be one: compare strategies, or folders, not both")
+    from tracker_strategies.analysis.pages.comparison_page import Field
+
+    if page is not None:
+        check_page(Path(page).expanduser())
+    labels = [Path(name).expanduser().resolve().name for name in names]
+    labels = [label if labels.count(label) == 1 else name for label, name in zip(labels, names, strict=True)]
+    records = [replace(read_run(name), strategy=label) for name, label in zip(names, labels, strict=True)]
+    if shown := {r.strategy: r for r in records if len(r.dates) > 1}:
+        Field.of(shown)  # refuses runs that cannot be compared
+    first, last = (str(records[0].dates[i].astype("datetime64[D]")) for i in (0, -1))
+    show_runs(
+        records,
+        f"{' + '.join(records[0].targets)}, {first} to {last}, {len(records[0].dates) - 1} bars.",
+        page=page,
+        as_json=as_json,
+    )
+
+
+def tearsheet_command(run: str, out: str | None) -> None:
+    """``tracker tearsheet``."""
+    from tracker_strategies.analysis.pages.tear_sheet import tearsheet
+
+    place = tearsheet(run, Path(run).expanduser() / SHEET if out is None else Path(out).expanduser())
+    Console().print(f"tear sheet  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+
+
+def draw_sheets(
+    records: Sequence[RunRecord],
+    places: Mapping[str, Path],
+    *,
+    baselines: Sequence[RunRecord],
+    start: str | None,
+    console: Console,
+) -> list[Path]:
+    """The tear sheet of each run into its folder, where the data are already; return those that were drawn.
+
+    What goes wrong with a page is told on one line each. It costs no run: without QuantStats there is no page, and a page that
+    fails leaves the others, the data, and exit code 1.
+    """
+    from tracker_strategies.analysis.pages.tear_sheet import tearsheet
+
+    drawn, failed = [], False
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    for record in records:
+        place, scored = places[record.strategy], record.since(start)
+        if len(scored.dates) < 2:
+            continue  # no bar is scored: the table has said so
+        beside = [other.since(start) for other in baselines if other is not record]
+        try:
+            with console.status(f"drawing the tear sheet of {record.strategy} ..."):
+                drawn.append(tearsheet(scored, place / SHEET, baselines=beside))
+        except MissingExtraError as problem:
+            say(f"no tear sheet: {problem}; then: tracker tearsheet {place}")
+            return drawn
+        except KeyboardInterrupt:
+            say(f"stopped while drawing; the runs are written. Draw the page later: tracker tearsheet {place}")
+            raise
+        except Exception as problem:  # whatever it is, the run is not lost
+            failed = True
+            say(f"no tear sheet of {record.strategy}: {type(problem).__name__}: {problem}. The run is written: {place}")
+    if failed:
+        raise typer.Exit(1)
+    return drawn
+
+
+def metrics_table(records: Sequence[RunRecord], setting: str) -> Table:
+    """The headline figures, one row per strategy; fits a terminal of 80 columns."""
+    caption = escape(f"{setting} TE: tracking error, RMS (ctr: centred). TE, turnover and cost are per bar.")
+    table = Table(caption=caption, caption_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("strategy", style="bold", no_wrap=True)
+    for name in (
+        "TE\nbp",
+        "TE ctr\nbp",
+        "tracking\ndiff. %",
+        "excess\nlog",
+        "turnover\n%",
+        "cost\nbp",
+        "names",
+        "final\nvalue",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    for record in records:
+        m = record.metrics()
+        table.add_row(
+            escape(record.strategy),
+            _cell(1e4 * m["te_rms"], ".2f"),
+            _cell(1e4 * m["te_centred"], ".2f"),
+            _cell(100 * m["tracking_difference"], "+.1f"),
+            _cell(m["excess_log_return"], "+.3f"),
+            _cell(100 * m["turnover"], ".2f"),
+            _cell(m["cost_bps"], ".3f"),
+            _cell(m["n_holdings"], ".1f"),
+            _cell(m["final_value"], ",.0f"),
+        )
+    return table
+
+
+def _cell(value: float, form: str) -> str:
+    """A figure, or a dash where there is none."""
+    return format(value, form) if math.isfinite(value) else "-"

@@ -1,0 +1,1 @@
+"""All orders of a bar at once, with the outcome of backtrader's own."""

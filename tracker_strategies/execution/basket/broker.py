@@ -1,0 +1,248 @@
+"""BasketBroker: backtrader's broker with a place for the baskets of trackers, and a fast lane for a tracker that is alone.
+
+As long as nothing but the baskets of the only strategy moves the account, all orders of a bar are filled by a handful of vector
+operations. The first ordinary order, or a change of the broker's settings, closes the lane for the rest of the run; positions and
+waiting baskets are handed over as they stand, and :mod:`~tracker_strategies.execution.basket.queue` goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache, partial
+from typing import Any, cast
+
+import backtrader as bt
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.basket.basket import Basket, fill_columns, tradable_prices
+from tracker_strategies.execution.basket.kept_orders import KeptOrders
+from tracker_strategies.execution.basket.listeners import listens, watches_trades
+from tracker_strategies.execution.basket.orders import filled_basket
+from tracker_strategies.execution.basket.part import Part
+from tracker_strategies.execution.basket.positions import Book, Positions
+from tracker_strategies.execution.basket.queue import BasketQueue
+from tracker_strategies.execution.commission import costs_of, is_simple
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.order_route import Fills
+from tracker_strategies.execution.sums import inner
+
+FloatArray = NDArray[np.float64]
+
+
+class BasketBroker(BasketQueue):
+    """A ``BackBroker`` that also takes baskets.
+
+    Trackers turn the broker of their cerebro into one by themselves (:func:`host`). Use it as any other:
+    ``cerebro.setbroker(BasketBroker())``.
+    """
+
+    _fundval: float
+    _fundshares: float
+
+    def open_house(self) -> None:
+        """No trackers yet."""
+        super().open_house()
+        self.orders = KeptOrders(self.orders)
+        #: The book of the fast lane; None when it is closed.
+        self.book: Book | None = None
+        self.costs = CostModel()
+        self.gate: Any = None
+        self._baskets: list[Basket] = []
+        self._filled: dict[int, Fills] = {}
+
+    def open_lane(self, part: Part, gate: Any) -> bool:
+        """Open the fast lane for the only strategy of a run, whose prices a gate reads; False if the settings forbid it."""
+        if not takes_lane(self):
+            return False
+        self.gate, self.book, self.costs = gate, part.book, costs_of(self)
+        positions = Positions()
+        positions.update(self.positions)
+        positions.keep_in(part.book)
+        self.positions = positions
+        return True
+
+    def leave_lane(self) -> None:
+        """From now on every order is an ordinary one. What waits keeps its place before whatever comes next."""
+        if self.book is None:
+            return
+        self.positions.release()
+        self.book = None
+        waiting, self._baskets = self._baskets, []
+        for basket in waiting:
+            # Where the feeds stood when it was sent.
+            places = self.gate.stamps(basket.desk.assets, basket.when, self.gate.read().age)
+            basket.stamps = [(when, length) for when, length, _ in places]
+            super().submit_basket(basket)
+
+    def submit_basket(self, basket: Basket) -> None:
+        """Take the orders of a tracker; they fill on the broker's next turn on a new bar."""
+        if self.book is not None:
+            self._baskets.append(basket)
+        else:
+            super().submit_basket(basket)
+
+    def filled(self, owner: Any) -> Fills | None:
+        """What the fast lane filled for a strategy on this bar."""
+        return self._filled.get(id(owner))
+
+    # -- backtrader's hooks ----------
+
+    def submit(self, order: Any, check: bool = True) -> Any:
+        """Take an ordinary order."""
+        self.leave_lane()
+        return super().submit(order, check)
+
+    def add_order_history(self, orders: Iterable[Any], notify: bool = True) -> None:
+        """Take orders of the past."""
+        self.leave_lane()
+        super().add_order_history(orders, notify)
+
+    def next(self) -> None:
+        """The broker's turn on a bar."""
+        self._filled = {}
+        if self.book is not None and self.renew_costs():
+            self.leave_lane()
+        if self.book is None:
+            super().next()
+            return
+        baskets, self._baskets = self._baskets, []
+        for basket in baskets:
+            self._fill(basket)
+        self._get_value()
+
+    def settle(self, owner: Any, place: int, price: float) -> None:
+        """Book a tracker's position out at a price, without an order: there is no market left that could fill one."""
+        if self.book is None:
+            super().settle(owner, place, price)
+            return
+        size = float(self.book.sizes[place])
+        self.cash += size * price
+        self.book.move(place, -size)
+
+    def _get_value(self, datas: Any = None, lever: bool = False) -> float:
+        """Value of the account (or of some feeds) at the current closes."""
+        book = self.book
+        if datas is not None or book is None:
+            return super()._get_value(datas, lever)
+        self._take_in(datas)
+        while self._cash_addition:
+            extra = self._cash_addition.popleft()
+            self._fundshares += extra / self._fundval
+            self.cash += extra
+        held = worth(book.sizes, self.gate.read().close)
+        self._value = self._valuelever = self.cash + held
+        self._fundval = self._value / self._fundshares
+        self._valuemkt = self._valuemktlever = held
+        self._leverage = held / (held or 1.0)
+        return float(self._value)
+
+    @property
+    def _unrealized(self) -> float:
+        """Gain of the open positions. In the fast lane it is worked out when asked for: nothing on a bar needs it."""
+        if self.book is None:
+            return self._gain
+        return worth(self.book.sizes, self.gate.read().close) - float(self.book.cost.sum())
+
+    @_unrealized.setter
+    def _unrealized(self, value: float) -> None:
+        self._gain = value
+
+    # -- the lane ----------
+
+    def _fill(self, basket: Basket) -> None:
+        book, costs, desk = self.book, self.costs, basket.desk
+        assert book is not None
+        deltas = desk.wanted(basket, self.cash)
+        if deltas is None:
+            self._baskets.append(basket)  # no new bar yet
+            return
+        bar, when = self.gate.read(), self.gate.now()
+        at_close = basket.at_close
+        quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)
+        flow, traded, paid = costs.outcome(deltas, quoted)
+        if traded and self.cash + flow < 0.0:  # money was taken out in the meantime
+            deltas = desk.affordable(deltas, quoted, self.cash)
+            flow, traded, paid = costs.outcome(deltas, quoted)
+        if not traded:
+            return  # passive: no order at all
+        owner = basket.owner
+        before = (book.sizes, book.cost.copy()) if (heard := listens(owner)) else None
+        self.cash += flow
+        book.apply(deltas, costs.fill_prices(deltas, quoted))
+        mine = Fills(traded, paid, partial(fill_columns, deltas, quoted, basket.when if at_close else when, costs))
+        others = self._filled.get(id(owner))
+        self._filled[id(owner)] = mine if others is None else others + mine
+        self.orders.complete = heard
+        if heard and before is not None:
+            done = filled_basket(self, basket, mine.columns(), before, bar)
+            self.orders.owe(done)
+            # In the ordinary broker's words: all submitted, all accepted, all completed.
+            notices = done.notices(bt.Order.Submitted, bt.Order.Accepted, bt.Order.Completed)
+            if watches_trades(owner) or owner.cerebro.p.quicknotify:
+                self.notifs.extend(notices)  # the long way, on which backtrader keeps its trades
+            else:
+                owner._orderspending.extend(notices)
+
+    def __reduce__(self) -> Any:
+        """Classes that :func:`hosting` has made are made again where they are read."""
+        kind = type(self)
+        return _unpickled, (kind.__dict__.get("host_of", kind),), self.__dict__
+
+
+def host(broker: Any) -> BasketBroker:
+    """The broker of a cerebro, able to take baskets from now on: it stays the object that it is.
+
+    Raises
+    ------
+    ParameterError
+        It is not of backtrader's own kind.
+    """
+    if not isinstance(broker, bt.brokers.BackBroker):
+        raise ParameterError(
+            f"trackers trade on backtrader's broker (BackBroker) or one derived from it, not on {type(broker).__name__}; "
+            "leave cerebro's own broker in place, or use PaperStore for a paper account"
+        )
+    if not isinstance(broker, BasketBroker):
+        kept = broker.__dict__
+        gain, kind = kept.pop("_unrealized"), cast(Any, type(broker))
+        broker.__class__ = hosting(kind)
+        broker._unrealized = gain
+        broker.open_house()
+    taken: BasketBroker = broker
+    return taken
+
+
+@cache
+def hosting(kind: Any) -> Any:
+    """The class of brokers like these that take baskets."""
+    if kind is bt.brokers.BackBroker or issubclass(kind, BasketBroker):
+        return BasketBroker if kind is bt.brokers.BackBroker else kind
+    return type(kind)(f"Basket{kind.__name__}", (BasketBroker, kind), {"host_of": kind})
+
+
+def _unpickled(kind: Any) -> Any:
+    return object.__new__(hosting(kind))
+
+
+def takes_lane(broker: Any) -> bool:
+    """Whether the settings of a broker allow the fast lane.
+
+    Volume limits, fixed slippage, slippage kept within the bar's range, commission schemes for single names, leverage, interest,
+    a past of orders or of the fund, and brokers of a class of their own work order by order.
+    """
+    p = broker.p
+    slips = bool(p.slip_perc or p.slip_fixed)
+    own_rules = set(broker.comminfo) != {None} or not is_simple(broker.comminfo[None]) or "host_of" in type(broker).__dict__
+    past = broker._userhist or broker._fundhist
+    return not (p.filler is not None or p.slip_fixed or (slips and not (p.slip_open and p.slip_out)) or own_rules or past)
+
+
+def worth(sizes: FloatArray, prices: FloatArray) -> float:
+    """Value of positions; a name without a price (NaN) is not held."""
+    held = inner(sizes, prices)
+    if held != held:
+        own = sizes != 0.0
+        held = float(sizes[own].dot(prices[own]))
+    return held

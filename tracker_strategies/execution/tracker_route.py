@@ -1,0 +1,144 @@
+"""The desk of a tracker in a backtrader run: what it owns, and how its orders get into the broker's queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.execution.basket.basket import Basket
+from tracker_strategies.execution.basket.part import Part
+from tracker_strategies.execution.order_reader import OrderReader
+from tracker_strategies.execution.order_route import Fills
+from tracker_strategies.execution.timing import FillMode
+
+FloatArray = NDArray[np.float64]
+
+
+class TrackerDesk:
+    """The way from a tracker to a :class:`~tracker_strategies.execution.basket.broker.BasketBroker`.
+
+    Parameters
+    ----------
+    strategy : TrackerStrategy
+    part : Part
+        What the strategy owns in the account.
+    """
+
+    def __init__(self, strategy: Any, part: Part) -> None:
+        self.strategy, self.part, self.assets = strategy, part, part.book.datas
+        self._orders = OrderReader(strategy, self.assets)
+        self._cash: float | None = None  # at the basket's place in the queue, while it is being asked what to trade
+        self._asked: FloatArray | None = None
+
+    @property
+    def _broker(self) -> Any:
+        return self.strategy.broker
+
+    @property
+    def sized_at_close(self) -> bool:
+        """Whether the orders for the open are sized by the closes before it."""
+        return self.strategy.tracker.fill is FillMode.NEXT_OPEN
+
+    def cash(self) -> float:
+        """Cash of the tracker's part; of the account, when it has no part of its own."""
+        if self.part.cash is not None:
+            return self.part.cash
+        return float(self._broker.cash) if self._cash is None else self._cash
+
+    def sizes(self) -> FloatArray:
+        """Shares that the tracker has bought."""
+        return self.part.book.sizes
+
+    def value(self) -> float:
+        """Value of the tracker's part at the current closes; of the account, when it has no part of its own."""
+        if self.part.cash is None:
+            return float(self._broker.getvalue())
+        held, close = self.sizes(), self.strategy.gate.read().close
+        own = held != 0.0
+        return self.part.cash + float(held[own] @ close[own])
+
+    def pending(self) -> FloatArray | None:
+        """Shares in orders of this tracker that are still open."""
+        return self._orders.pending() if self._broker.pending or self._broker.submitted else None
+
+    def submit(self, deltas: FloatArray) -> None:
+        """Send market orders: to fill at the closes of this bar, or, when the open has asked for them, at the open."""
+        if self._cash is not None:
+            self._asked = deltas
+        else:
+            self._broker.submit_basket(self._basket(deltas))
+
+    def await_open(self) -> None:
+        """Stand in the queue with what is to be sent at the next open."""
+        self._broker.submit_basket(self._basket(None))
+
+    def _basket(self, deltas: FloatArray | None) -> Basket:
+        bar, gate = self.strategy.bar, self.strategy.gate
+        return Basket(self, gate.now(), bar.close, deltas)
+
+    def wanted(self, basket: Basket, cash: float, spare: float = 0.0, checked: float = 0.0) -> FloatArray | None:
+        """What a basket trades, now that the bar of its fill is there. None when there is no new bar yet.
+
+        Parameters
+        ----------
+        cash : float
+            What is left in the account at the basket's place.
+        spare : float
+            How much of that belongs to nobody's part; below zero when others have spent or ordered more than they have.
+        checked : float
+            What the broker's check of the orders ahead has left.
+        """
+        bar = None if basket.at_close else self.strategy.bar_at_open()
+        if bar is None and not basket.at_close:
+            return None
+        own, broker = self.part.cash, self._broker
+        dust = 1e-9 * broker.startingcash
+        robbed = own is not None and own >= -dust and spare < -dust and broker.cash < 0.0  # others have lost what is not theirs
+        if robbed or checked < min(0.0, broker.cash):  # the broker refuses what follows
+            self.strategy.tracker.put_off()
+            return np.zeros(len(self.assets))
+        limit = cash if own is None else own + min(0.0, spare)
+        if basket.deltas is not None:
+            return self.affordable(basket.deltas, basket.closes, limit)
+        asked = self.asked(cash, bar)
+        if asked is None or bar is None:
+            return np.zeros(len(self.assets))
+        return asked if own is None else self.affordable(asked, bar.open, limit)
+
+    def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
+        """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""
+        self._cash, self._asked = cash, None
+        try:
+            self.strategy.tracker.open(bar or self.strategy.gate.read(), self)
+        finally:
+            self._cash = None
+        return self._asked
+
+    def affordable(self, deltas: FloatArray, prices: FloatArray, cash: float) -> FloatArray:
+        """The trades, their buys shrunk by one factor where the cash does not reach, their sells to what is still held; the very
+        array when neither is needed.
+        """
+        rebalancer, cash, sizes = self.strategy.tracker.rebalancer, self.part.available(cash), self.sizes()
+        traded = deltas != 0.0
+        held = bool((sizes + deltas >= -1e-12 * np.abs(deltas)).all())
+        if held and cash + self.cash_flow(deltas, np.where(traded, prices, 0.0)) >= 0.0:
+            return deltas
+        fitting: FloatArray = rebalancer.fit(deltas, sizes, np.where(traded, prices, 1.0), cash)
+        return fitting
+
+    def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
+        """What these trades do to the cash."""
+        return float(self.strategy.tracker.rebalancer.costs.cash_flow(deltas, prices))
+
+    def settle(self, asset: int, price: float) -> None:
+        """Book a position out at a price."""
+        self._broker.settle(self.strategy, asset, price)
+
+    def fills(self) -> Fills | None:
+        """What was executed on this bar."""
+        basket: Fills | None = self._broker.filled(self.strategy)
+        orders = [o for o in self.strategy._orderspending if not hasattr(o, "filled")]
+        ordinary = self._orders.fills_of(orders) if orders else None
+        return ordinary if basket is None else basket if ordinary is None else basket + ordinary

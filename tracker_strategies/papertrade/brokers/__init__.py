@@ -1,0 +1,1 @@
+"""Brokers, and how orders are sent and settled."""

@@ -1,0 +1,142 @@
+"""What the account needs from a broker, simulated or real."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.papertrade.market.corporate_actions import Action
+
+FloatArray = NDArray[np.float64]
+
+
+class Status(StrEnum):
+    """Where an order stands.
+
+    ``intent`` (decided, not known to be at the broker), ``open``, ``partial``; and the ends: ``filled``, ``cancelled`` (by us, at
+    the close, or for want of cash or of a bar), ``rejected`` (refused by the broker), ``unsent`` (its session passed before it
+    could be sent).
+    """
+
+    INTENT = "intent"
+    OPEN = "open"
+    PARTIAL = "partial"
+    FILLED = "filled"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    UNSENT = "unsent"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can come."""
+        return self not in (Status.INTENT, Status.OPEN, Status.PARTIAL)
+
+
+#: Why a simulated order was not filled in full although nothing went wrong: the strategy expects both and deals with them itself.
+SHORT_OF_CASH, NO_BAR = "cash ran short at the open", "no bar to fill on"
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A market order to be sent: positive sizes buy.
+
+    ``due`` says at which price: "open" of the next session, "close" of the session that decided, or "settle": booked out at
+    ``price``, because there is no market left.
+    """
+
+    cid: str
+    ticker: str
+    size: float
+    price: float
+    due: str = "open"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a broker says about an order. ``filled``, ``average`` and ``fee`` are totals up to now; sizes are signed."""
+
+    cid: str
+    ticker: str
+    size: float
+    status: Status
+    filled: float = 0.0
+    average: float = 0.0
+    fee: float = 0.0
+    broker_id: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Cash, and shares by ticker."""
+
+    cash: float
+    sizes: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Quotes:
+    """A session's opens by ticker, for brokers that have no market of their own: NaN where a name has no bar.
+
+    ``closes`` are those of the session before, under the tickers that the names had then.
+    """
+
+    session: str
+    tickers: tuple[str, ...]
+    open: FloatArray
+    old_tickers: tuple[str, ...]
+    closes: FloatArray
+
+
+class Broker(Protocol):
+    """A broker's account. Calls raise :class:`~tracker_strategies.papertrade.errors.BrokerError` and nothing else.
+
+    Attributes
+    ----------
+    simulated : bool
+        Whether it only moves when :meth:`advance` is called, and settles corporate actions as it is told.
+    nets : bool
+        Whether the sells of a session pay for its buys at the moment of the fill, so that both can be sent at once.
+    quantum : float
+        Smallest step of a quantity; 0 for any.
+    least_value : float
+        Orders worth less than this are not accepted.
+    """
+
+    simulated: bool
+    nets: bool
+    quantum: float
+    least_value: float
+
+    def submit(self, ticket: Ticket) -> Report:
+        """Place an order; raises OrderRefusedError, DuplicateOrderError, BrokerUnavailableError or BrokerKeysError."""
+
+    def reports(self, cids: Sequence[str]) -> dict[str, Report]:
+        """Where orders stand, by client id; those that the broker does not know are absent."""
+
+    def open_orders(self) -> list[Report]:
+        """Every order that waits, whoever placed it."""
+
+    def cancel(self, report: Report) -> None:
+        """Ask for an order to be cancelled. One that has ended in the meantime is no error."""
+
+    def holdings(self) -> Holdings:
+        """Cash and shares."""
+
+    def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
+        """A session has passed: simulated brokers fill what waits. Once per session, however often it is called."""
+
+    def time(self) -> datetime | None:
+        """The broker's own clock; None when it has none."""
+
+    def listen(self, seconds: float) -> bool:
+        """Wait until something happens to an order, at most so long; True when it did."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""

@@ -1,0 +1,250 @@
+"""The simulated broker: an account of its own in a file of its own, which fills orders at the open of the next session.
+
+It stands where a real broker stands: apart from the journal, with its own memory, answering questions. So everything that can go
+wrong between a program and its broker can be tried with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.rebalancer import Rebalancer
+from tracker_strategies.papertrade.brokers.base import NO_BAR, SHORT_OF_CASH, Holdings, Quotes, Report, Status, Ticket
+from tracker_strategies.papertrade.errors import BrokerError, DuplicateOrderError, OrderRefusedError
+from tracker_strategies.papertrade.market.corporate_actions import Action
+
+FloatArray = NDArray[np.float64]
+
+FILE = "broker.db"
+
+_TABLES = """
+create table if not exists account (id integer primary key check (id = 0), cash real not null);
+create table if not exists positions (ticker text primary key, size real not null);
+create table if not exists sessions (session text primary key);
+create table if not exists orders (
+    cid text primary key, ticker text not null, size real not null, price real not null, due text not null,
+    status text not null, filled real not null default 0, average real not null default 0, fee real not null default 0,
+    reason text not null default ''
+);
+create index if not exists waiting on orders (status) where status = 'open';
+"""
+#: Orders of one question; SQLite takes at most 999 values.
+_AT_ONCE = 500
+#: Below this share of an order the rest of it is rounding.
+_ROUNDING = 1e-9
+
+
+class SimulatedBroker:
+    """A broker's account in an SQLite file.
+
+    Market orders fill at the open of the next session, with the costs given. If the market gapped so that cash no longer
+    suffices, all buys shrink by one common factor; a name without a bar is not filled. What is left is cancelled at the close.
+    This is what a backtest with ``fill="next_open"`` assumes, and the outcome is the same to rounding.
+
+    Parameters
+    ----------
+    path : path
+        The file; made when absent.
+    cash : float
+        Deposit, when the file is made.
+    costs : CostModel
+    lot : float, default 0
+        Smallest number of shares; 0 for fractions.
+    part : callable, optional
+        From a client id to the share of the order that the market takes, for practice with partial fills.
+    """
+
+    simulated = True
+    nets = True
+    quantum = 0.0
+    least_value = 0.0
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        cash: float,
+        costs: CostModel,
+        lot: float = 0.0,
+        part: Callable[[str], float] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self._market = Rebalancer(costs, lot)
+        self._part = part
+        self._durable = True  # as SQLite begins
+        with self._errors():
+            self.db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
+            self.db.execute("pragma journal_mode = wal")
+            self.db.executescript(_TABLES)
+            self.db.execute("insert or ignore into account values (0, ?)", (cash,))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.db.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as problem:
+            raise BrokerError(
+                f"the simulated broker's file {self.path}: {problem}; make room or make it writable, and step again"
+            ) from None
+
+    @contextmanager
+    def _transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """All or nothing. A killed process loses nothing; after a power failure only what is durable is sure to be there: orders
+        that are missing then are sent again by the journal, fills must not be missing.
+        """
+        with self._errors():
+            if durable != self._durable:
+                self._durable = durable
+                self.db.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
+            self.db.execute("begin immediate")
+            try:
+                yield self.db
+                self.db.execute("commit")
+            except BaseException:
+                if self.db.in_transaction:
+                    self.db.execute("rollback")
+                raise
+
+    # -- orders ----------
+
+    def submit(self, ticket: Ticket) -> Report:
+        """Take an order. To settle means to book the position out at once."""
+        if not (np.isfinite(ticket.size) and ticket.size != 0.0):
+            raise OrderRefusedError(f"a size of {ticket.size!r} cannot be traded")
+        with self._transaction(durable=ticket.due == "settle") as db:
+            new = db.execute(
+                "insert or ignore into orders (cid, ticker, size, price, due, status) values (?, ?, ?, ?, ?, 'open')",
+                (ticket.cid, ticket.ticker, ticket.size, ticket.price, ticket.due),
+            )
+            if not new.rowcount:
+                raise DuplicateOrderError(f"client id {ticket.cid} exists already")
+            if ticket.due == "settle":
+                db.execute("update account set cash = cash - ?", (ticket.size * ticket.price,))
+                db.execute("delete from positions where ticker = ?", (ticket.ticker,))
+                db.execute("update orders set status = 'filled', filled = size, average = price where cid = ?", (ticket.cid,))
+        if ticket.due == "settle":
+            return self.reports([ticket.cid])[ticket.cid]
+        return Report(ticket.cid, ticket.ticker, ticket.size, Status.OPEN, broker_id=f"sim-{ticket.cid}")
+
+    def reports(self, cids: Sequence[str]) -> dict[str, Report]:
+        """Where orders stand."""
+        with self._errors():
+            rows: list[Any] = []
+            for start in range(0, len(cids), _AT_ONCE):
+                some = cids[start : start + _AT_ONCE]
+                rows += self.db.execute(f"select * from orders where cid in ({','.join('?' * len(some))})", tuple(some))
+            return {row[0]: _report(row) for row in rows}
+
+    def open_orders(self) -> list[Report]:
+        """Orders that wait for the next session."""
+        with self._errors():
+            return [_report(row) for row in self.db.execute("select * from orders where status = 'open' order by rowid")]
+
+    def cancel(self, report: Report) -> None:
+        """Take an order back."""
+        with self._transaction() as db:
+            db.execute(
+                "update orders set status = 'cancelled', reason = 'on request' where cid = ? and status = 'open'", (report.cid,)
+            )
+
+    def holdings(self) -> Holdings:
+        """Cash and shares."""
+        with self._errors():
+            (cash,) = self.db.execute("select cash from account").fetchone()
+            return Holdings(cash, dict(self.db.execute("select ticker, size from positions where size != 0").fetchall()))
+
+    def time(self) -> datetime | None:
+        """It lives by sessions, not by the clock."""
+        return None
+
+    def listen(self, seconds: float) -> bool:
+        """Nothing happens between two sessions."""
+        return False
+
+    # -- the market ----------
+
+    def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
+        """A session: orders for the last close, corporate actions, orders for the open, and cancelling of what is left."""
+        with self._transaction(durable=True) as db:
+            if db.execute("insert or ignore into sessions values (?)", (quotes.session,)).rowcount == 0:
+                return
+            self._fill("close", quotes.old_tickers, quotes.closes)
+            for action in actions:
+                self._apply(action)
+            self._fill("open", quotes.tickers, quotes.open)
+            db.execute("update orders set status = 'cancelled', reason = ? where status = 'open'", (NO_BAR,))
+
+    def _fill(self, due: str, tickers: Sequence[str], prices: FloatArray) -> None:
+        place = {ticker: i for i, ticker in enumerate(tickers)}
+        rows = self.db.execute("select cid, ticker, size from orders where status = 'open' and due = ? order by rowid", (due,))
+        orders = [
+            (cid, place[ticker], size) for cid, ticker, size in rows if ticker in place and np.isfinite(prices[place[ticker]])
+        ]
+        if not orders:
+            return
+        part = {cid: 1.0 if self._part is None else self._part(cid) for cid, _, _ in orders}
+        wanted = np.zeros(len(tickers))
+        for cid, i, size in orders:
+            wanted[i] += size * part[cid]
+        held = self.holdings()
+        sizes = np.array([held.sizes.get(ticker, 0.0) for ticker in tickers])
+        quoted = np.where(np.isfinite(prices), prices, 1.0)
+        got = self._market.fit(wanted, sizes, quoted, held.cash)
+        costs = self._market.costs
+        at, fees = costs.fill_prices(got, quoted), costs.fees(got, quoted)
+        share = np.divide(got, wanted, out=np.zeros_like(got), where=wanted != 0.0)
+        self.db.execute("update account set cash = cash + ?", (costs.outcome(got, quoted)[0],))
+        self.db.executemany(
+            "insert into positions values (?, ?) on conflict (ticker) do update set size = size + excluded.size",
+            [(tickers[i], float(got[i])) for i in np.flatnonzero(got).tolist()],
+        )
+        self.db.execute("delete from positions where size = 0")
+        news = []
+        for cid, i, size in orders:
+            filled = float(size * part[cid] * share[i])
+            whole = abs(size - filled) <= _ROUNDING * abs(size)
+            status = Status.FILLED if whole else Status.CANCELLED
+            reason = "" if whole else "partly filled" if part[cid] < 1.0 else SHORT_OF_CASH
+            news.append((status, filled, float(at[i]), float(fees[i]) * abs(filled / got[i]) if got[i] else 0.0, reason, cid))
+        self.db.executemany("update orders set status = ?, filled = ?, average = ?, fee = ?, reason = ? where cid = ?", news)
+
+    def _apply(self, action: Action) -> None:
+        """A corporate action, on what is held and on what is ordered. Names are those that the broker knows."""
+        db, ticker = self.db, action.symbol
+        row = db.execute("select size from positions where ticker = ?", (ticker,)).fetchone()
+        size = row[0] if row else 0.0
+        if action.kind == "split":
+            db.execute("update positions set size = size * ? where ticker = ?", (action.value, ticker))
+            db.execute(
+                "update orders set size = size * ?, price = price / ? where ticker = ? and status = 'open'",
+                (action.value, action.value, ticker),
+            )
+        elif action.kind == "dividend":
+            db.execute("update account set cash = cash + ?", (size * action.value,))
+        elif action.kind == "rename":
+            db.execute("update positions set ticker = ? where ticker = ?", (action.text, ticker))
+            db.execute("update orders set ticker = ? where ticker = ? and status = 'open'", (action.text, ticker))
+        else:
+            db.execute("update account set cash = cash + ?", (size * action.value,))
+            db.execute("delete from positions where ticker = ?", (ticker,))
+            db.execute(
+                "update orders set status = 'cancelled', reason = 'delisted' where ticker = ? and status = 'open'", (ticker,)
+            )
+
+
+def _report(row: tuple[str, str, float, float, str, str, float, float, float, str]) -> Report:
+    cid, ticker, size, _, _, status, filled, average, fee, reason = row
+    return Report(cid, ticker, size, Status(status), filled, average, fee, broker_id=f"sim-{cid}", reason=reason)

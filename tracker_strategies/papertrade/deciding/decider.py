@@ -1,0 +1,224 @@
+"""The decision about a session: what the strategy wants, whether it may, and the orders for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.papertrade.brokers.base import Ticket
+from tracker_strategies.papertrade.deciding.by_cerebro import Balance, Checkpoint, Wish, needs_cerebro, replay
+from tracker_strategies.papertrade.deciding.by_checkpoint import bar_after, go_on
+from tracker_strategies.papertrade.deciding.risk import breaches
+from tracker_strategies.papertrade.deciding.tickets import client_id, in_shares, make_tickets
+from tracker_strategies.papertrade.errors import JournalError
+from tracker_strategies.papertrade.journal.history import History
+from tracker_strategies.papertrade.journal.journal import seal
+from tracker_strategies.papertrade.loading import code_fingerprint, load_strategy
+
+if TYPE_CHECKING:
+    from tracker_strategies.papertrade.step import Step
+
+FloatArray = NDArray[np.float64]
+
+#: Weights that differ by less are the same decision: other versions of numpy round otherwise.
+SAME_WEIGHTS = 1e-9
+
+
+class Decider:
+    """Finds out what the strategy wants after the newest session and writes it down."""
+
+    def __init__(self, step: Step) -> None:
+        self.journal, self.config, self.limits = step.journal, step.config, step.limits
+        self.broker, self.ledger = step.broker, step.ledger
+        self.strategy = load_strategy(self.config.strategy)
+        self.code = code_fingerprint(self.strategy)
+        self.kind, self.way = "", ""
+        self.messages: list[str] = []
+
+    def decide(self, session: str, *, verify: bool = False, wish: Wish | None = None) -> list[str]:
+        """Write the decision about the newest session down; return the limits that forbid it."""
+        if wish is None:
+            wish, history = self._wish(session, verify)
+        else:
+            self.way, history = "cerebro", History.load(self.journal, self.config, after=self.ledger.last_session(back=1))
+        factor, sizes, lasts = history.factor(), self.ledger.sizes(), self.ledger.lasts()
+        shares = (
+            np.zeros(len(sizes)) if wish.deltas is None else in_shares(wish.deltas, factor, sizes, self.broker, self.config.lot)
+        )
+        out = self._booked_out(session, wish, factor, sizes)
+        refused = self._breaches(session, shares, sizes, lasts, history, out)
+        due = "close" if self.config.fill is FillMode.CLOSE else "open"
+        tickets, symbols = make_tickets(self.config, session, shares, lasts, self.ledger.tickers(), self.broker, due=due)
+        self.kind = "refused" if refused else "idle" if wish.deltas is None else "act"
+        if refused:
+            self.ledger.decide(
+                session, "refused", "; ".join(refused), weights=wish.weights, state_hash=wish.state_hash, way=self.way
+            )
+            return refused
+        self.ledger.decide(
+            session,
+            self.kind,
+            weights=wish.weights,
+            state_hash=wish.state_hash,
+            way=self.way,
+            tickets=[*out, *tickets],
+            symbols=[*(self.config.symbols[i] for i, _ in self._out(wish)), *symbols],
+            checkpoint=None if wish.checkpoint is None else (self.code, self._verified(session), wish.checkpoint),
+        )
+        return []
+
+    def verify(self, session: str) -> list[str]:
+        """Replay all sessions and compare with what was decided then; say what differs."""
+        history = History.load(self.journal, self.config)
+        wish = self._replay(history)
+        recorded = self.journal.one("select state_hash from decisions where session = ?", (session,))
+        found = self._divergence(wish, history)
+        if not found and recorded and recorded != wish.state_hash:
+            found = [f"the learner's state after {session} is not the recorded one ({wish.state_hash}, recorded {recorded})"]
+        return found or [f"verified: a replay of {len(history.bars.sessions)} sessions gives the recorded decisions"]
+
+    # -- what the strategy wants ----------
+
+    def _wish(self, session: str, verify: bool) -> tuple[Wish, History]:
+        point = None if verify else self._checkpoint(session)
+        if point is not None:
+            self.way = "checkpoint"
+            return self._continue(point, session)
+        self.way = "replay"
+        history = History.load(self.journal, self.config)
+        wish = self._replay(history)
+        self.messages += self._divergence(wish, history)
+        return wish, history
+
+    def _replay(self, history: History) -> Wish:
+        balances = self._balances(history)
+        opening = next(t for t, s in enumerate(history.bars.sessions) if s >= self.config.start)
+        panel = history.panel_until_tomorrow()
+        params = dict(self.config.params)
+        return replay(panel, self.strategy, params, self.config.costs, balances, opening, books_out=self.broker.simulated)
+
+    def _balances(self, history: History) -> list[Balance]:
+        n = len(self.config.symbols)
+        before = Balance(self.config.cash, np.zeros(n))
+        factors = history.factors
+        found: list[Balance] = []
+        rows = {r["session"]: r for r in self.journal.rows("select * from balances order by session")}
+        with self.journal.errors():
+            for t, session in enumerate(history.bars.sessions):
+                row = rows.get(session)
+                if row is None:
+                    if session >= self.config.start:
+                        raise JournalError(f"{self.journal.path} has no balance of {session}; restore the file from a copy")
+                    found.append(before)
+                    continue
+                marked = seal(session, row["cash"], row["value"], row["sizes"], row["owed"])
+                if marked != row["seal"] or len(row["sizes"]) != 8 * n:
+                    raise JournalError(f"{self.journal.path}: the balance of {session} is damaged; restore the file from a copy")
+                sizes = np.frombuffer(row["sizes"], dtype="<f8")
+                found.append(Balance(row["cash"], sizes if factors is None else sizes / factors[t], bool(row["owed"])))
+        return found
+
+    def _divergence(self, wish: Wish, history: History) -> list[str]:
+        """Sessions on which a replay decides otherwise than was decided: the code or the data have changed since."""
+        assert wish.past is not None
+        rows = {s: t for t, s in enumerate(history.bars.sessions)}
+        wrong, worst = [], 0.0
+        for session, blob in self.journal.rows(
+            "select session, weights from decisions where weights is not null order by session"
+        ):
+            with self.journal.errors():
+                gap = float(np.abs(np.frombuffer(blob, dtype="<f8") - wish.past[rows[session]]).max())
+            if not gap <= SAME_WEIGHTS:
+                wrong.append(session)
+                worst = max(worst, gap)
+        if not wrong:
+            return []
+        text = (
+            f"divergence: replayed today, the strategy decides otherwise on {len(wrong)} sessions, first on {wrong[0]} (weights "
+            f"off by up to {worst:.2g}): its code, its parameters or the data have changed. What was decided stays; new "
+            "decisions follow the new code"
+        )
+        if self.journal.one("select text from events where kind = 'divergence' order by id desc limit 1") != text:
+            with self.journal.transaction("divergence"):
+                self.journal.note("divergence", text, wrong[0])
+        return [text]
+
+    # -- checkpoints ----------
+
+    def _checkpoint(self, session: str) -> Checkpoint | None:
+        """Where to go on from, if there is a checkpoint that can be trusted."""
+        rows = self.journal.rows("select * from checkpoints order by session desc limit 1")
+        if not rows or needs_cerebro(self.strategy):
+            return None
+        row = rows[0]
+        since = self.journal.one("select count(*) from balances where session > ?", (row["verified"],))
+        if row["code"] != self.code or row["session"] >= session or since >= self.config.verify_every:
+            return None
+        try:
+            if row["seal"] != seal(row["session"], row["code"], row["verified"], row["state"]):
+                raise ValueError("damaged")
+            point = Checkpoint.from_text(row["state"])
+        except ValueError as problem:
+            self.messages.append(f"the checkpoint of {row['session']} cannot be used ({problem}); all sessions are replayed")
+            return None
+        self._after = row["session"]
+        return point
+
+    def _continue(self, point: Checkpoint, session: str) -> tuple[Wish, History]:
+        """Go on from a checkpoint, session by session."""
+        history = History.load(self.journal, self.config, after=self._after)
+        balances = self._balances(history)
+        opens = self.config.prices.index("open") if "open" in self.config.prices else 0
+        wish = None
+        for t, name in enumerate(history.bars.sessions):
+            factor, prices = history.factor(t), history.bars.prices[t]
+            bar = bar_after(point.bar, name, prices[0] * factor, prices[opens] * factor, history.bars.levels[t])
+            wish = go_on(point, bar, balances[t], books_out=self.broker.simulated)
+            if name != session:
+                point = Checkpoint.from_text(wish.checkpoint or "")
+        assert wish is not None
+        return wish, history
+
+    def _verified(self, session: str) -> str:
+        """The last session up to which everything was replayed."""
+        if self.way == "replay":
+            return session
+        return str(self.journal.one("select verified from checkpoints order by session desc limit 1"))
+
+    # -- orders ----------
+
+    def _out(self, wish: Wish) -> list[tuple[int, float]]:
+        return wish.settled if self.broker.simulated else []
+
+    def _booked_out(self, session: str, wish: Wish, factor: FloatArray, sizes: FloatArray) -> list[Ticket]:
+        """Positions that have no market left, at their last price. A real broker has to do that itself."""
+        if not self.broker.simulated and wish.settled:
+            names = ", ".join(self.config.symbols[i] for i, _ in wish.settled)
+            self.messages.append(f"{names}: held, without a bar for long; the broker has to pay it out (or: tracker paper adopt)")
+        tickers = self.ledger.tickers()
+        return [
+            Ticket(
+                client_id(self.config.name, session, i, self.config.symbols[i], "out"),
+                tickers[i],
+                -float(sizes[i]),
+                float(price / factor[i]),
+                "settle",
+            )
+            for i, price in self._out(wish)
+        ]
+
+    def _breaches(
+        self, session: str, shares: FloatArray, sizes: FloatArray, lasts: FloatArray, history: History, out: list[Ticket]
+    ) -> list[str]:
+        """Limits broken by the orders; positions booked out count as cash by then."""
+        sizes, cash = sizes.copy(), self.ledger.cash()
+        tickers = self.ledger.tickers()
+        for ticket in out:
+            sizes[tickers.index(ticket.ticker)] = 0.0
+            cash -= ticket.size * ticket.price
+        before = self.journal.one("select value from balances where session < ? order by session desc limit 1", (session,))
+        fresh = bool(np.isfinite(history.bars.levels[-1]).all())
+        return breaches(self.limits, self.config.symbols, sizes, shares, lasts, cash, before=before, fresh=fresh)

@@ -1,0 +1,73 @@
+"""From what a strategy wants, in units, to orders in shares that a broker can take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.papertrade.brokers.base import Broker, Ticket
+from tracker_strategies.papertrade.config import AccountConfig
+
+FloatArray = NDArray[np.float64]
+
+#: A quantity that misses a whole step by less than this (in steps) counts as that step.
+_SLACK = 1e-6
+
+
+def client_id(account: str, session: str, place: int, symbol: str, purpose: str = "") -> str:
+    """The same order always gets the same id, so that it can be sent any number of times and placed once.
+
+    At most 128 characters (Alpaca's limit), letters, digits and hyphens only.
+    """
+    plain = re.sub(r"[^A-Za-z0-9]", "", symbol)[:24]
+    return "-".join(filter(None, (account, re.sub(r"\D", "", session), str(place), plain, purpose)))
+
+
+def in_shares(deltas: FloatArray, factor: FloatArray, sizes: FloatArray, broker: Broker, lot: float) -> FloatArray:
+    """Units to trade as shares: sells never beyond what is held, and in the steps that broker and account trade in.
+
+    Parameters
+    ----------
+    deltas : (N,) float
+        In units.
+    factor : (N,) float
+        Units that a share stands for.
+    sizes : (N,) float
+        Shares held.
+    """
+    shares = np.maximum(deltas * factor, -sizes)
+    step = max(broker.quantum, lot if (factor != 1.0).any() else 0.0)  # without actions, the strategy has counted in lots itself
+    if step:  # targets are rounded, not trades: what is left of an odd lot after a split goes with the next order
+        after = sizes + shares
+        target = np.where(after <= _SLACK * step, 0.0, np.floor(after / step + _SLACK) * step)
+        shares = np.where(shares != 0.0, target - sizes, 0.0)
+        if broker.quantum:
+            shares = np.round(shares / broker.quantum) * broker.quantum
+        shares = np.maximum(np.where(np.abs(shares) < _SLACK * step, 0.0, shares), -sizes)
+    return np.asarray(shares)
+
+
+def make_tickets(
+    config: AccountConfig,
+    session: str,
+    shares: FloatArray,
+    prices: FloatArray,
+    tickers: Sequence[str],
+    broker: Broker,
+    *,
+    due: str = "open",
+    purpose: str = "",
+) -> tuple[list[Ticket], list[str]]:
+    """Orders, sells first, and the names that they are for. Orders too small for the broker are left out."""
+    worth = np.abs(shares) * np.where(np.isfinite(prices), prices, 0.0)
+    which = [int(i) for sign in (-1.0, 1.0) for i in np.flatnonzero((np.sign(shares) == sign) & (worth >= broker.least_value))]
+    tickets = [
+        Ticket(
+            client_id(config.name, session, i, config.symbols[i], purpose), tickers[i], float(shares[i]), float(prices[i]), due
+        )
+        for i in which
+    ]
+    return tickets, [config.symbols[i] for i in which]

@@ -1,0 +1,1 @@
+"""The account's journal: schema, ledger, history, lock."""

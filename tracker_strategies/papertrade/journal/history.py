@@ -1,0 +1,120 @@
+"""Bars as they were seen, as arrays; and the same in the units in which the strategy thinks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datafeeds import MarketPanel
+from tracker_strategies.papertrade.config import AccountConfig
+from tracker_strategies.papertrade.errors import JournalError
+from tracker_strategies.papertrade.journal.journal import Journal, seal
+from tracker_strategies.papertrade.market import corporate_actions as actions
+from tracker_strategies.papertrade.market.corporate_actions import Action
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """T sessions of a source, for the names of an account.
+
+    Parameters
+    ----------
+    sessions : list of T str
+        ISO dates (or times), ascending.
+    prices : (T, K, N) float
+        Per session, one row for each kind of price (close first); NaN where a name has no bar.
+    levels : (T, q) float
+        Of the targets; NaN where a target has none of its own.
+    """
+
+    sessions: list[str]
+    prices: FloatArray
+    levels: FloatArray
+
+    @property
+    def close(self) -> FloatArray:
+        """(T, N) closes."""
+        return self.prices[:, 0, :]
+
+    def rows(self, start: int | None, stop: int | None = None) -> Bars:
+        """Some of the sessions."""
+        cut = slice(start, stop)
+        return Bars(self.sessions[cut], self.prices[cut], self.levels[cut])
+
+
+class History:
+    """The bars of a journal.
+
+    Parameters
+    ----------
+    bars : Bars
+        As they were seen.
+    taken : sequence of Action
+        Corporate actions that took effect.
+    config : AccountConfig
+    """
+
+    def __init__(self, bars: Bars, taken: list[Action], config: AccountConfig) -> None:
+        self.bars, self.actions, self.config = bars, taken, config
+
+    @classmethod
+    def load(cls, journal: Journal, config: AccountConfig, *, after: str = "") -> History:
+        """Read all sessions, or those after one."""
+        rows = journal.rows("select session, prices, levels, seal from bars where session > ? order by session", (after,))
+        n, k, q = len(config.symbols), len(config.prices), len(config.targets)
+        with journal.errors():
+            for session, prices, levels, mark in rows:
+                if len(prices) != 8 * n * k or len(levels) != 8 * q or mark != seal(session, prices, levels):
+                    raise JournalError(f"{journal.path}: the bar of {session} is damaged; restore the file from a copy")
+            prices = np.frombuffer(b"".join(r[1] for r in rows), dtype="<f8").reshape(len(rows), k, n)
+            levels = np.frombuffer(b"".join(r[2] for r in rows), dtype="<f8").reshape(len(rows), q)
+            found = [Action(*row) for row in journal.rows(_ACTIONS)]
+        return cls(Bars([r[0] for r in rows], prices, levels), found, config)
+
+    @cached_property
+    def factors(self) -> FloatArray | None:
+        """(T, N) units that a share stands for; None when that is one for all."""
+        return actions.factors(self.actions, self.bars.sessions, self.config.symbols)
+
+    def factor(self, row: int = -1) -> FloatArray:
+        """(N,) units that a share stands for on one session."""
+        return np.ones(len(self.config.symbols)) if self.factors is None else self.factors[row]
+
+    def panel_until_tomorrow(self) -> MarketPanel:
+        """All sessions in units, and one more that has not happened: every name that traded on the last session opens where it
+        closed.
+
+        A strategy that is run to that open sends the orders which it would send before the market opens.
+        """
+        prices, levels = self.bars.prices, self.bars.levels
+        kinds = self.config.prices
+        if self.factors is not None:
+            scale = np.stack([1.0 / self.factors if kind == "volume" else self.factors for kind in kinds], axis=1)
+            prices = prices * scale
+        close = prices[-1, 0]
+        tomorrow = np.where(np.isfinite(prices[:, 0]).any(axis=0), close, 1.0)  # a name that never traded needs some price
+        dates = np.array(self.bars.sessions, dtype="datetime64[ns]")
+        table = {
+            kind: np.vstack([prices[:, j], tomorrow if kind != "volume" else tomorrow * 0.0]) for j, kind in enumerate(kinds)
+        }
+        seen = np.isfinite(levels)
+        rows = np.maximum.accumulate(np.where(seen, np.arange(len(levels))[:, None], 0), axis=0)
+        carried = np.take_along_axis(levels, rows, axis=0)
+        return MarketPanel(
+            np.append(dates, dates[-1] + np.timedelta64(1, "D")),
+            self.config.symbols,
+            table.pop("close"),
+            self.config.targets,
+            np.vstack([carried, carried[-1:]]),
+            target_seen=np.vstack([seen, seen[-1:]]),
+            source=self.config.source,
+            **table,  # type: ignore[arg-type]
+        )
+
+
+_ACTIONS = "select session, symbol, kind, coalesce(value, 'nan'), text, factor, origin from actions order by id"

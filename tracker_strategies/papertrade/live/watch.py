@@ -1,0 +1,110 @@
+"""A long process that steps an account after every session, and sleeps in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from tracker_strategies.errors import DataError
+from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.errors import BrokerError, LockedError, PaperError, RiskError
+from tracker_strategies.papertrade.market.session_clocks import WallClock
+from tracker_strategies.papertrade.step import StepResult
+
+#: After the close, before a source can be expected to have the session.
+AFTER_CLOSE = timedelta(minutes=20)
+#: After the open, before the sells of the night can be expected to have filled.
+AFTER_OPEN = timedelta(minutes=2)
+#: Between two looks when something was not ready: data that are late, a broker that does not answer.
+AGAIN = timedelta(minutes=5)
+
+
+def practise(
+    account: PaperAccount,
+    say: Callable[[StepResult], None],
+    *,
+    sessions: int | None = None,
+    speed: float = 0.0,
+    pause: Callable[[float], None] = time.sleep,
+) -> int:
+    """Step through recorded history, one session after the other; return how many there were.
+
+    Parameters
+    ----------
+    sessions : int, optional
+        At most so many; by default to the end of the history.
+    speed : float, default 0
+        Seconds between two sessions.
+    """
+    panel, count = account.config.open(), 0
+    while sessions is None or count < sessions:
+        try:
+            result = account.step(panel)
+        except RiskError as refusal:  # the next session is another chance
+            result = StepResult(taken=["?"], decision="refused", messages=[str(refusal)])
+        if not result.taken:
+            break
+        count += 1
+        say(result)
+        if speed:
+            pause(speed)
+    return count
+
+
+def watch(
+    account: PaperAccount,
+    say: Callable[[StepResult], None],
+    complain: Callable[[str], None],
+    *,
+    time_of_day: Callable[[], datetime] = lambda: datetime.now(UTC),
+    pause: Callable[[float], None] = time.sleep,
+    rounds: int | None = None,
+) -> None:
+    """Step now, and then after every close (and, while buys wait for sells, after every open), for ever.
+
+    What is not ready is tried again every few minutes; what needs a person is said, and tried again after the next session.
+
+    Parameters
+    ----------
+    rounds : int, optional
+        Give up after so many steps.
+    """
+    clock = WallClock(account.config.calendar, time_of_day)
+    while rounds is None or rounds > 0:
+        rounds = None if rounds is None else rounds - 1
+        soon = False
+        waits = False
+        try:
+            result = account.step()
+            waits = bool(result.waits) and account.halt_switch.reason() is None
+            say(result)
+        except (DataError, BrokerError, LockedError) as problem:
+            complain(f"{type(problem).__name__}: {problem}")
+            soon = True
+        except PaperError as problem:
+            complain(f"{type(problem).__name__}: {problem}")
+        if rounds == 0:
+            return
+        moment = wake_up(clock, soon=soon, waits=waits)
+        if waits and moment - time_of_day() <= AGAIN:  # the market is open, and sells are being filled
+            with account.broker() as broker:
+                if broker.listen((moment - time_of_day()).total_seconds()):
+                    continue
+        _sleep_until(moment, time_of_day, pause)
+
+
+def wake_up(clock: WallClock, *, soon: bool = False, waits: bool = False) -> datetime:
+    """When to look again: after the next close; soon, when something failed or sells are being filled; else after the open."""
+    closes, opens, again = clock.next_close() + AFTER_CLOSE, clock.next_open() + AFTER_OPEN, clock.time() + AGAIN
+    if soon:
+        return again
+    if waits:
+        return again if closes - AFTER_CLOSE < opens - AFTER_OPEN else opens
+    return closes
+
+
+def _sleep_until(moment: datetime, time_of_day: Callable[[], datetime], pause: Callable[[float], None]) -> None:
+    """In short naps: a computer that was asleep in between notices soon."""
+    while (left := (moment - time_of_day()).total_seconds()) > 0.0:
+        pause(min(left, 60.0))

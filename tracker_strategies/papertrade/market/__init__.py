@@ -1,0 +1,1 @@
+"""What the market brings: sessions, corporate actions, clocks."""

@@ -1,0 +1,1 @@
+"""What an account shows: status, report, export."""

@@ -1,0 +1,65 @@
+"""The journal as files for other programs: one table each, CSV or Parquet."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tracker_strategies.errors import OutputError, ParameterError
+from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.journal.history import History
+
+FORMATS = ("csv", "parquet")
+_PLAIN = ("actions", "orders", "fills", "cash", "positions", "events")
+
+
+def tables_of(account: PaperAccount) -> dict[str, pd.DataFrame]:
+    """Every table of the journal. Bars, decisions and balances are wide: a row per session, a column per name."""
+    config = account.config
+    with account.journal(readonly=True) as journal, journal.errors():
+        found = {}
+        for name in _PLAIN:
+            rows = journal.rows(f"select * from {name}")
+            columns = [c["name"] for c in journal.rows(f"pragma table_info({name})")]
+            found[name] = pd.DataFrame([tuple(r) for r in rows], columns=columns)
+        bars = History.load(journal, config).bars
+        index = pd.Index(bars.sessions, name="session")
+        for j, kind in enumerate(config.prices):
+            data = np.hstack([bars.levels, bars.prices[:, j]]) if j == 0 else bars.prices[:, j]
+            names = [*config.targets, *config.symbols] if j == 0 else list(config.symbols)
+            found[f"bars_{kind}"] = pd.DataFrame(data, index, names).reset_index()
+        for name, blob in (("decisions", "weights"), ("balances", "sizes")):
+            rows = journal.rows(f"select * from {name} order by session")
+            plain = [k for k in (rows[0].keys() if rows else ()) if k not in (blob, "seal")]
+            wide = [
+                np.full(len(config.symbols), np.nan) if r[blob] is None else np.frombuffer(r[blob], dtype="<f8") for r in rows
+            ]
+            left = pd.DataFrame([[r[k] for k in plain] for r in rows], columns=plain)
+            right = pd.DataFrame(np.array(wide).reshape(len(rows), len(config.symbols)), columns=list(config.symbols))
+            found[name] = pd.concat([left, right], axis=1)
+    return found
+
+
+def export(account: PaperAccount, folder: Path, kind: str = "csv") -> list[Path]:
+    """Write all tables into a folder; files that are there already are replaced, each in one step."""
+    if kind not in FORMATS:
+        raise ParameterError(f"format {kind!r} is unknown; choose one of {', '.join(FORMATS)}")
+    tables = tables_of(account)
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            target = folder / f"{name}.{kind}"
+            part = target.with_name(f".{target.name}.part")
+            try:
+                table.to_csv(part, index=False) if kind == "csv" else table.to_parquet(part, index=False)
+                os.replace(part, target)
+            finally:
+                part.unlink(missing_ok=True)
+            written.append(target)
+    except OSError as problem:
+        raise OutputError(f"cannot write to {folder}: {problem.strerror or problem}; choose another folder with --out") from None
+    return written

@@ -1,0 +1,244 @@
+"""How the paper account did, beside its own backtest on the same bars: what was lost on the way from decision to fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import backtrader as bt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from datafeeds import IndexData, MarketPanel
+from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.entry import Entry, EntryWatch
+from tracker_strategies.analysis.finished import record_of
+from tracker_strategies.analysis.pages.tear_sheet import tearsheet
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.runfolder import write_json
+from tracker_strategies.errors import DataError, MissingExtraError, OutputError
+from tracker_strategies.execution.basket.basket import Basket
+from tracker_strategies.execution.basket.broker import BasketBroker
+from tracker_strategies.execution.commission import charge
+from tracker_strategies.execution.rebalancer import Rebalancer
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.deciding.by_cerebro import trade_again
+from tracker_strategies.papertrade.journal.history import History
+from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.loading import load_strategy
+
+FloatArray = NDArray[np.float64]
+
+#: Sessions that a report needs: one to buy on, two to score.
+MIN_SESSIONS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class PaperReport:
+    """The account, its own backtest, and what lies between them.
+
+    Attributes
+    ----------
+    paper, backtest : RunRecord
+        On the same bars, from the account's first session on.
+    gap : dict
+        ``shortfall``: money lost between the closes at which orders were decided and the prices at which they filled, and
+        ``shortfall_bps`` of the traded value; ``fees``; ``traded``; ``missed``: value of what was ordered and not filled, and
+        ``missed_orders``; ``value_gap``: final value of the paper account (without money that came in later) over the
+        backtest's, minus one; ``weights_gap``:
+        largest difference between a decided weight and the backtest's; ``missed_sessions``; ``divergences``.
+    """
+
+    paper: RunRecord
+    backtest: RunRecord
+    gap: dict[str, float]
+
+
+class OpeningBroker(BasketBroker):
+    """Trades from a given bar on; before it the strategy only learns."""
+
+    opening = 0
+    row = -1
+
+    def submit_basket(self, basket: Basket) -> None:
+        """Orders, if the account is open."""
+        if self.row >= self.opening:
+            super().submit_basket(basket)
+
+    def next(self) -> None:
+        """The broker's turn on a bar."""
+        self.row += 1
+        if self.row == self.opening:
+            for strategy in self.cerebro.runningstrats:
+                trade_again(strategy.tracker)
+        super().next()
+
+
+def report_of(account: PaperAccount) -> PaperReport:
+    """Build the report. Takes about as long as a backtest."""
+    config = account.config
+    with account.journal(readonly=True) as journal, journal.errors():
+        history = History.load(journal, config)
+        balances = journal.rows("select * from balances order by session")
+        decisions = journal.rows("select * from decisions order by session")
+        orders = journal.rows("select * from orders order by session, seq")
+        fills = journal.rows(
+            "select f.*, o.symbol, o.price as decided from fills f join orders o using (cid) "
+            "where f.session is not null order by f.id"
+        )
+        divergences = journal.one("select count(*) from events where kind = 'divergence'")
+        transfers = Ledger(journal, config).transfers()
+    if len(balances) < MIN_SESSIONS:
+        raise DataError(f"{len(balances)} sessions so far; a report needs {MIN_SESSIONS}: step on")
+    first = history.bars.sessions.index(balances[0]["session"])
+    panel = history.panel_until_tomorrow().rows(0, len(history.bars.sessions))
+    backtest, rebalancer = own_backtest(account, panel, first)
+    paper = _paper_record(account, history, first, balances, fills, transfers)
+    entry = _entry(paper, history, first, balances, decisions, rebalancer)
+    paper = replace(paper, periods_per_year=backtest.periods_per_year, entry=entry)
+    size, price = (np.array([f[k] for f in fills]) for k in ("size", "price"))
+    decided = np.array([f["decided"] for f in fills])
+    traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
+    lost = float((size * (price - decided)).sum()) if len(fills) else 0.0
+    ended = [o for o in orders if o["status"] not in ("intent", "open", "partial")]
+    missed = [
+        (abs(o["wanted"] - o["filled"]) * o["price"], o)
+        for o in ended
+        if abs(o["wanted"] - o["filled"]) > 1e-9 * abs(o["wanted"])
+    ]
+    assert backtest.decisions is not None
+    both = [
+        np.abs(
+            np.frombuffer(d["weights"], dtype="<f8") - backtest.decisions[history.bars.sessions.index(d["session"]) - first]
+        ).max()
+        for d in decisions
+        if d["weights"] is not None
+    ]
+    gap = {
+        "shortfall": lost,
+        "shortfall_bps": 1e4 * lost / traded if traded else 0.0,
+        "fees": float(sum(f["fee"] for f in fills)),
+        "traded": traded,
+        "missed": float(sum(value for value, _ in missed)),
+        "missed_orders": float(len(missed)),
+        "missed_sessions": float(sum(d["kind"] == "missed" for d in decisions)),
+        "value_gap": float(paper.growth[-1] / backtest.growth[-1] - 1.0),
+        "weights_gap": float(max(both, default=0.0)),
+        "divergences": float(divergences),
+    }
+    return PaperReport(paper, backtest, gap)
+
+
+def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple[RunRecord, Rebalancer]:
+    """The strategy in cerebro on the account's bars, trading from the account's first session on; and its rebalancer."""
+    config = account.config
+    cerebro = bt.Cerebro(stdstats=False)
+    IndexData(panel).add_to(cerebro, lazy=True)
+    broker = OpeningBroker()
+    broker.opening = first
+    cerebro.setbroker(broker)
+    broker.setcash(config.cash)
+    charge(broker, config.costs)
+    cerebro.addstrategy(load_strategy(config.strategy), **dict(config.params))
+    cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
+    (run,) = cerebro.run()
+    record = record_of(run, costs=config.costs)
+    assert record.decisions is not None
+    columns = ("dates", "value", "index", "weights", "turnover", "cost", "decisions", *(() if record.seen is None else ("seen",)))
+    own = replace(
+        record,
+        strategy=f"{record.strategy}, backtest",
+        entry=record.entry.later(first),
+        **{k: getattr(record, k)[first:] for k in columns},
+    )
+    return own, run.tracker.rebalancer
+
+
+def _entry(paper: RunRecord, history: History, first: int, balances: Any, decisions: Any, rebalancer: Rebalancer) -> Entry:
+    """How the paper account got to its target."""
+    decided = {d["session"]: np.frombuffer(d["weights"], dtype="<f8") for d in decisions if d["weights"] is not None}
+    close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
+    watch = EntryWatch(rebalancer)
+    for balance, prices, traded in zip(balances, close, paper.turnover, strict=True):
+        watch.close(
+            np.frombuffer(balance["sizes"], dtype="<f8"),
+            prices,
+            balance["value"],
+            decided.get(balance["session"]),
+            filled=traded > 0.0,
+            at_close=paper.params.get("fill") == str(FillMode.CLOSE),
+        )
+        if not watch.waits:
+            break
+    return watch.entry
+
+
+def _paper_record(
+    account: PaperAccount, history: History, first: int, balances: Any, fills: Any, transfers: Mapping[str, float]
+) -> RunRecord:
+    config, bars = account.config, history.bars.rows(first)
+    value = np.array([b["value"] for b in balances])
+    sizes = np.array([np.frombuffer(b["sizes"], dtype="<f8") for b in balances])
+    close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
+    weights = np.where(sizes != 0.0, sizes * close, 0.0) / value[:, None]
+    row = {s: t for t, s in enumerate(bars.sessions)}
+    traded, paid = np.zeros(len(value)), np.zeros(len(value))
+    # The simulated broker's slippage is known, and is a cost as in a backtest; what a real one's prices hide is in no figure.
+    slip = 1e-4 * config.costs.slippage_bps if config.broker == "simulated" else 0.0
+    for fill in fills:
+        worth, side = abs(fill["size"]) * fill["price"], float(np.sign(fill["size"]))
+        traded[row[fill["session"]]] += worth
+        paid[row[fill["session"]]] += fill["fee"] + worth * slip / (1.0 + side * slip)
+    before = np.append(value[:1], value[:-1])
+    orders = pd.DataFrame(
+        {
+            "date": pd.DatetimeIndex([f["session"] for f in fills]),
+            "symbol": [f["symbol"] for f in fills],
+            "size": np.array([f["size"] for f in fills], dtype=float),
+            "price": np.array([f["price"] for f in fills], dtype=float),
+            "value": np.array([abs(f["size"]) * f["price"] for f in fills], dtype=float),
+            "commission": np.array([f["fee"] for f in fills], dtype=float),
+        }
+    )
+    levels, seen = pd.DataFrame(history.bars.levels).ffill().to_numpy()[first:], np.isfinite(history.bars.levels[first:])
+    strategy = config.strategy.rpartition(":")[2]
+    return RunRecord(
+        strategy=f"{strategy}, paper account",
+        dates=np.array(bars.sessions, dtype="datetime64[ns]"),
+        value=value,
+        index=levels,
+        targets=config.targets,
+        symbols=config.symbols,
+        weights=weights,
+        turnover=traded / before,
+        cost=paid,
+        orders=orders,
+        params={**config.params, "broker": config.broker, "source": config.source},
+        seen=None if seen.all() else seen,
+        flow=np.array([transfers.get(session, 0.0) for session in bars.sessions]),
+    )
+
+
+def write_report(report: PaperReport, folder: Path) -> tuple[list[Path], str]:
+    """Write ``report.json`` and, with QuantStats, ``tearsheet.html``; return what was written, and why one is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(
+            folder / "report.json",
+            {"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap},
+        )
+    except OSError as problem:
+        raise OutputError(f"cannot write to {folder}: {problem.strerror or problem}; choose another folder with --out") from None
+    written = [folder / "report.json"]
+    try:
+        written.append(
+            tearsheet(report.paper, folder / "tearsheet.html", title=report.paper.strategy, baselines=(report.backtest,))
+        )
+    except (MissingExtraError, DataError) as problem:
+        return written, f"no tear sheet: {problem}"
+    return written, ""

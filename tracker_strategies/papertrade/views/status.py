@@ -1,0 +1,132 @@
+"""The account at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.journal.history import History
+from tracker_strategies.papertrade.journal.ledger import Ledger
+
+#: Events that ask for a person's attention.
+ALARMS = ("rejected", "refused", "divergence", "lost", "missed", "unsent")
+
+
+@dataclass
+class Holding:
+    """One name that is held or wanted."""
+
+    symbol: str
+    shares: float
+    price: float
+    value: float
+    weight: float
+    target: float
+
+
+@dataclass
+class AccountStatus:
+    """What a person wants to know first; every field is plain, so that it can be printed as JSON."""
+
+    folder: str
+    strategy: str
+    broker: str
+    source: str
+    clock: str
+    state: str
+    session: str
+    sessions: int
+    value: float
+    cash: float
+    since_start: float
+    index_since_start: float
+    last_change: float
+    decision: str
+    waiting: int
+    halted: str
+    holdings: list[Holding] = field(default_factory=list)
+    orders: list[dict[str, Any]] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
+    """Look at an account, without disturbing a step that may run.
+
+    Parameters
+    ----------
+    check : bool, default False
+        Let SQLite check the whole file, too.
+    """
+    config, halted = account.config, account.halt_switch.reason()
+    with account.journal(readonly=True) as journal, journal.errors():
+        ledger = Ledger(journal, config)
+        session = ledger.last_session("balances")
+        balances = journal.rows("select session, value from balances order by session")
+        values, transfers = [row[1] for row in balances], ledger.transfers()
+        # Time-weighted, as all figures: money that came in is no gain.
+        before = [config.cash, *values]
+        growth = [(v - transfers.get(row[0], 0.0)) / b for v, b, row in zip(values, before, balances, strict=False)]
+        bars = History.load(journal, config, after=ledger.last_session(before=config.start)).bars
+        levels = bars.levels[:, 0][np.isfinite(bars.levels[:, 0])]
+        row = journal.rows("select * from decisions order by session desc limit 1")
+        weights = np.zeros(len(config.symbols))
+        if row and row[0]["weights"] is not None:
+            weights = np.frombuffer(row[0]["weights"], dtype="<f8")
+        value, cash = ledger.value(), ledger.cash()
+        decided = (
+            "" if not row else f"{row[0]['kind']} on {row[0]['session']}" + (f": {row[0]['reason']}" if row[0]["reason"] else "")
+        )
+        waiting = ledger.orders("status in ('intent', 'open', 'partial')")
+        since = ledger.last_session("balances", before=session, back=4)
+        alarms = [
+            f"{e['session'] or e['at'][:10]} {e['kind']}: {e['text']}"
+            for e in journal.rows(
+                f"select * from events where kind in ({','.join('?' * len(ALARMS))}) and coalesce(session, at) >= ? "
+                "order by id desc limit 8",
+                (*ALARMS, since),
+            )
+        ]
+        if check and (damage := journal.check()) != "ok":
+            alarms.insert(0, f"the journal is damaged: {damage}")
+        return AccountStatus(
+            folder=str(account.folder),
+            strategy=config.strategy,
+            broker=config.broker,
+            source=config.source,
+            clock=config.clock,
+            state="halted"
+            if halted
+            else "no session yet"
+            if not session
+            else "waits for its orders"
+            if waiting
+            else "up to date",
+            session=session,
+            sessions=len(values),
+            value=value,
+            cash=cash,
+            since_start=float(np.prod(growth)) * (value - transfers.get("", 0.0)) / before[-1] - 1.0,
+            index_since_start=float(levels[-1] / levels[0] - 1.0) if len(levels) else 0.0,
+            last_change=growth[-1] - 1.0 if len(values) > 1 else 0.0,
+            decision=decided,
+            waiting=len(waiting),
+            halted=halted or "",
+            holdings=_holdings(ledger, weights, value),
+            orders=[{k: o[k] for k in ("session", "symbol", "size", "filled", "status", "reason")} for o in waiting],
+            alarms=alarms,
+        )
+
+
+def _holdings(ledger: Ledger, weights: Any, value: float) -> list[Holding]:
+    rows = zip(
+        ledger.config.symbols, ledger.sizes().tolist(), np.nan_to_num(ledger.lasts()).tolist(), weights.tolist(), strict=True
+    )
+    held = [Holding(s, size, price, size * price, size * price / value, w) for s, size, price, w in rows if size or w > 1e-12]
+    return sorted(held, key=lambda h: -max(h.value, h.target * value))

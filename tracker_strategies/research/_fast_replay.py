@@ -1,0 +1,197 @@
+"""The account of the usual case as vectors of value: complete panel, fractional shares, proportional costs, no limits.
+
+Here what a portfolio is worth obeys a recursion that needs no shares. With h the value of each name at the close, c the cash, V =
+c + sum h, w the target weights, and the price ratios a = open/close, b = close/open on the way to the next bar (both 1 before or
+after it in the other fill modes), one rebalance is
+
+    m = s w V - h,        h <- ((h + m~) a) b,        c <- c - sum m~ a - costs,
+
+where s is the factor of :mod:`~tracker_strategies.execution.rebalancer` and m~ is m, with its buys shrunk by one factor if cash
+falls short at the fill. Bar by bar all of it is kept as fractions of V. It gives the same numbers as the general way in a third
+of the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy, ddot, dscal
+
+from datafeeds import MarketPanel
+from tracker_strategies.analysis.entry import Entry
+from tracker_strategies.execution._scale import affordable_scale
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.rebalancer import DUST
+from tracker_strategies.execution.sums import scaled, total
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.strategies.tracker import Tracker
+
+FloatArray = NDArray[np.float64]
+
+#: Bars that are worked on together: some hundred kilobytes, which stay in the processor's cache.
+ROWS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """What the account did: rows as in :class:`~tracker_strategies.analysis.record.RunRecord`."""
+
+    value: FloatArray
+    weights: FloatArray
+    turnover: FloatArray
+    cost: FloatArray
+    decisions: FloatArray
+    entry: Entry
+
+
+def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
+    """Whether the recursion covers this run."""
+    r = tracker.rebalancer
+    limits = r.lot or r.band or r.max_turnover is not None or r.costs.min_fee or r.costs.per_share
+    usual = tracker.tuner is None and tracker.signal is None and panel.target_seen is None and panel.members is None
+    return panel.complete and usual and not limits
+
+
+def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
+    """Learn and account; the account without a loop where that is possible."""
+    every_bar = tracker.schedule.every == 1
+    due = [every_bar or tracker.schedule.due(day) for day in panel.dates]
+    x, levels = panel.returns, panel.target_close
+    y = tracker.goal.returns(levels[:-1], levels[1:])
+    y = y if tracker.goal.each else y.tolist()
+    if tracker.fill is FillMode.CLOSE and all(due):
+        return _filled_at_close(x, tracker.run(x, y), tracker.rebalancer.costs, cash)
+    return _in_sequence(panel, x, y, tracker, due, cash)
+
+
+def _filled_at_close(x: FloatArray, w: FloatArray, costs: CostModel, cash: float) -> Path:
+    """All bars at once, from the weights decided on each. Filled at the close on every bar, the account is always invested in
+    proportion to the weights, so that its shares before a trade are the drifted weights whatever it is worth: what each trade
+    costs, as a fraction of the account, can be had for all bars together.
+    """
+    T, N = len(x) + 1, x.shape[1]
+    drifted = np.zeros((T, N))
+    whole, have, growth, s, gross = np.ones((5, T - 1))
+    have[0] = 0.0
+    for rows in (slice(t, min(t + ROWS, T - 1)) for t in range(0, T - 1, ROWS)):
+        new, moved = w[rows], drifted[rows.start + 1 : rows.stop + 1]
+        np.multiply(new, x[rows], out=moved)
+        moved += new
+        whole[rows], growth[rows] = new.sum(axis=1), moved.sum(axis=1)
+        moved /= growth[rows, None]
+        s[rows], gross[rows] = _affordable_rows(new, drifted[rows], whole[rows], have[rows], *costs.even_odd)
+    flow, traded, paid = costs.charged(s * whole - have, gross)
+    after = (1.0 - have) + flow  # cash, as a fraction of the account before the trade
+    value = cash * np.r_[1.0, np.cumprod(s * growth + after)]
+    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w, Entry(0, 0, 1))
+
+
+def _affordable_rows(
+    new: FloatArray, old: FloatArray, whole: FloatArray, have: FloatArray, even: float, odd: float
+) -> tuple[FloatArray, FloatArray]:
+    """For each row the factor s* from weights `old` to s* `new`, and the sum of |s* new - old|: Newton's method on all rows."""
+    s = np.ones(len(new))
+    gap = new - old
+    room = np.abs(gap)
+    while True:
+        gross = room.sum(axis=1)
+        over = s * whole + even * gross + odd * (s * whole - have) - (1.0 - DUST)
+        late = over > 1e-13
+        if not late.any():
+            return s, gross
+        slope = whole * (1.0 + odd) + even * np.einsum("tn,tn->t", np.sign(gap, out=room), new)
+        s = np.where(late, s - over / slope, s)
+        np.multiply(new, s[:, None], out=gap)
+        gap -= old
+        np.abs(gap, out=room)
+
+
+def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, due: list[bool], cash: float) -> Path:
+    """Bar by bar: what a fill at the open leaves over depends on all that came before."""
+    T, N = panel.close.shape
+    w, mode = tracker.run(x, y), tracker.fill
+    # Prices return `night` to the fill and `day` after it; without opens the open of a bar is its close.
+    night, day = x, None
+    if panel.open is not None and mode is not FillMode.CLOSE:
+        night, day = panel.open[1:] / panel.close[:-1], panel.close[1:] / panel.open[1:]
+        night -= 1.0
+        day -= 1.0
+    account = _Account(tracker.rebalancer.costs, N)
+    weights, values, turnover, cost = np.zeros((T, N)), [cash], [0.0], [0.0]
+    for t, (w_t, whole, move, h) in enumerate(zip(w, w.sum(axis=1).tolist(), night, weights[1:], strict=False)):
+        traded = paid = 0.0
+        if not due[t]:
+            np.add(account.held, account.held * move, out=h)
+        elif mode is FillMode.OPEN:
+            account.move(move)
+            traded, paid = account.rebalance(w_t, whole, None, h)
+        elif mode is FillMode.CLOSE:
+            traded, paid = account.rebalance(w_t, whole, None, h)
+            h += h * move
+        else:
+            traded, paid = account.rebalance(w_t, whole, move, h)
+        if day is not None:
+            h += h * day[t]
+        turnover.append(traded)
+        cost.append(paid * values[-1])
+        values.append(values[-1] * account.close(h))
+    # Nothing keeps this account from its first target: the first rebalance, on the first bar, brings it there.
+    entry = Entry(0, int(mode is not FillMode.CLOSE), 1)
+    return Path(np.array(values), weights, np.array(turnover), np.array(cost), w, entry)
+
+
+class _Account:
+    """Cash and the value of each position, as fractions of the account at the latest close."""
+
+    def __init__(self, costs: CostModel, n_assets: int) -> None:
+        self._charged, (self._even, self._odd) = costs.charged, costs.even_odd
+        # Cash that a unit of value takes when bought and brings when sold.
+        self._buy, self._sell = 1.0 + self._even + self._odd, 1.0 - self._even + self._odd
+        self._zero = np.zeros(n_assets)
+        self.held, self.have, self.cash = self._zero, 0.0, 1.0
+
+    def move(self, returns: FloatArray) -> None:
+        """Take the values of the positions after these returns."""
+        self.held = self.held + self.held * returns
+        self.have = total(self.held)
+
+    def close(self, held: FloatArray) -> float:
+        """Take values of the positions at the close, and return the growth of the account since the last one.
+
+        They become fractions of the account in place.
+        """
+        have = total(held)
+        growth = self.cash + have
+        dscal(1.0 / growth, held)
+        self.held, self.have, self.cash = held, have / growth, self.cash / growth
+        return growth
+
+    def rebalance(self, w: FloatArray, whole: float, move: FloatArray | None, out: FloatArray) -> tuple[float, float]:
+        """Plan weights w of sum `whole` at the values held, fill after prices have returned `move`, and write the new values to
+        `out`.
+
+        Returns the value traded and the costs. Buys shrink together when the cash falls short at the fill.
+        """
+        held, have, cash = self.held, self.have, self.cash
+        value = cash + have
+        goal = w if move is not None else scaled(w, value)  # at a close the account is worth 1
+        s, gap, size, gross = affordable_scale(goal, held, whole * value, have, value * (1.0 - DUST), self._even, self._odd)
+        net = s * whole * value - have
+        if move is not None:
+            net += ddot(gap, move)
+            gross += ddot(size, move)
+        bought, sold = 0.5 * (gross + net), 0.5 * (gross - net)
+        room, need = cash + sold * self._sell - 0.1 * DUST * (abs(cash) + gross), bought * self._buy
+        if need > room:
+            part = max(0.0, room / need)
+            daxpy(np.maximum(gap, self._zero), gap, len(gap), part - 1.0)
+            bought *= part
+        np.add(held, gap, out=out)
+        if move is not None:
+            out += out * move
+        flow, traded, paid = self._charged(bought - sold, bought + sold)
+        self.cash = cash + flow
+        return traded, paid

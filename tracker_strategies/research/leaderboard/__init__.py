@@ -1,0 +1,1 @@
+"""All strategies on the same markets, beside rivals."""

@@ -1,0 +1,59 @@
+"""Trackers of other packages, run bar by bar on the same account as ours. They need the extra ``rivals``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tracker_strategies.algorithms import SLAIT, OnlineAlgorithm
+from tracker_strategies.algorithms._validation import Array
+from tracker_strategies.errors import MissingExtraError
+from tracker_strategies.strategies import TrackerStrategy
+
+#: A fit on fewer bars than this says nothing.
+LEAST_ROWS = 20
+
+
+def has_skfolio() -> bool:
+    """Whether skfolio can be imported. It is then loaded, which takes seconds that belong to no run."""
+    try:
+        import skfolio.optimization  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class SkfolioFits(SLAIT):
+    """skfolio's ``BenchmarkTracker`` with its defaults on the rolling window of :class:`SLAIT`, solved anew every few bars."""
+
+    def _solve(self, X: Array, y: Array, room: float) -> Array:
+        if len(X) < LEAST_ROWS:
+            return np.full(X.shape[1], room / X.shape[1])
+        from skfolio.optimization import BenchmarkTracker
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = BenchmarkTracker().fit(X, y / room)
+        w = np.maximum(np.asarray(fitted.weights_, dtype=np.float64), 0.0)
+        return np.asarray(w * (room / w.sum()))
+
+
+class SkfolioTracker(TrackerStrategy):
+    """skfolio's ``BenchmarkTracker`` in walk-forward: fitted on the last ``window`` bars, every ``every`` bars, held in between.
+
+    Params (beside those of :class:`TrackerStrategy`):
+      - ``window`` (250), ``every`` (20): bars of a fit, and from one fit to the next; between fits the shares are left alone,
+        which trades least (``rebalance`` is 20 too)
+    """
+
+    alias_name = "skfolio"
+    params: Any = (("window", 250), ("every", 20), ("rebalance", 20))
+
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """The window and the fits."""
+        if not has_skfolio():
+            raise MissingExtraError("skfolio is not installed; pip install 'backtrader-index-tracker[rivals]'")
+        return SkfolioFits(len(symbols), window=p.window, every=p.every)

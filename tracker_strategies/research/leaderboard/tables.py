@@ -1,0 +1,198 @@
+"""The rows of a leaderboard in words: columns, the ablation factor by factor, and docs/results.md."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tracker_strategies.research.leaderboard.run import COORDINATES, COST_TERMS, COSTS, MEMBERS, Row
+
+HEAD = (
+    "strategy",
+    "TE bp",
+    "tracking difference %",
+    "turnover %",
+    *(f"net excess at {cost} bp, % a year" for cost in COSTS),
+    "names",
+    "ms a bar",
+)
+#: Ratios within this of one are no difference.
+SAME = 0.02
+SURVIVORS = (
+    "Survivorship bias: the members of most of these markets were chosen with hindsight, and the prices of many include "
+    "dividends that their price index does not. Any long-only portfolio of such names tends to beat the index. Judge returns "
+    "against `equal-weight`, `buy-and-hold` and the other trackers on the same market, never against zero."
+)
+EXPLAINED = (
+    "TE: root mean square of the return of the account minus that of the index, basis points a bar. Tracking difference: final "
+    "value of the account minus that of the index, per unit invested, over the scored bars. Turnover: bought plus sold, of the "
+    "account, a bar. Net excess: log return over the index a year. It comes from one run for all costs: the turnover times the "
+    "cost is taken off. Names: held on average. Time: wall clock of the whole run on one thread, "
+    "with whatever else the machine did meanwhile; python -m benchmarks ensemble compares side by side."
+)
+
+
+def cells(row: Row) -> list[str]:
+    """A row as text, in the order of :data:`HEAD`; one that failed says why in the second column."""
+    if row["error"]:
+        return [row["strategy"], row["error"], *[""] * (len(HEAD) - 2)]
+    return [
+        row["strategy"],
+        f"{1e4 * row['te_rms']:.2f}",
+        f"{100 * row['tracking_difference']:+.2f}",
+        f"{100 * row['turnover']:.2f}",
+        *(f"{100 * row[f'net_excess_{cost}']:+.2f}" for cost in COSTS),
+        f"{row['n_holdings']:.0f}",
+        f"{row['ms_per_bar']:.3f}",
+    ]
+
+
+def tables(result: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Row]]]:
+    """Market, group and rows, in the order of the markets."""
+    for market in result["markets"]:
+        own = [row for row in result["rows"] if row["market"] == market]
+        for group in dict.fromkeys(row["group"] for row in sorted(own, key=lambda r: r["group"] != "strategies")):
+            yield market, group, [row for row in own if row["group"] == group]
+
+
+def factors(result: Mapping[str, Any]) -> list[list[str]]:
+    """The ablation factor by factor: median over markets and all other choices of the ratio with to without, and a verdict."""
+    figures = {
+        (row["market"], row["strategy"]): (row["te_rms"], row["turnover"])
+        for row in result["rows"]
+        if row["group"] == "ablation" and not row["error"]
+    }
+
+    def label(name: str, coordinates: str, cost: float | None) -> str:
+        return f"{name}, {coordinates}" + ("" if cost is None else f", cost_aware {cost:g}")
+
+    cost = COST_TERMS[1]
+    steps: dict[str, list[tuple[str, str]]] = {
+        f"holdings instead of weights ({name})": [(label(name, "weights", c), label(name, "holdings", c)) for c in COST_TERMS]
+        for name in MEMBERS
+    }
+    steps |= {
+        f"the ensemble instead of {name} ({w})": [(label(name, w, c), label("ensemble", w, c)) for c in COST_TERMS]
+        for name in MEMBERS[:2]
+        for w in COORDINATES
+    }
+    steps |= {
+        f"the cost term ({name}, {w})": [(label(name, w, None), label(name, w, cost))] for name in MEMBERS for w in COORDINATES
+    }
+    found = []
+    for words, pairs in steps.items():
+        ratios = [
+            [after / before for before, after in zip(figures[m, a], figures[m, b], strict=True) if before > 0.0]
+            for m in result["markets"]
+            for a, b in pairs
+            if (m, a) in figures and (m, b) in figures
+        ]
+        ratios = [pair for pair in ratios if len(pair) == 2]
+        if ratios:
+            te, turnover = (statistics.median(pair[k] for pair in ratios) for k in (0, 1))
+            worst = max(pair[0] for pair in ratios)
+            found.append([words, f"{te:.2f}", f"{worst:.2f}", f"{turnover:.2f}", _verdict(te, turnover)])
+    return found
+
+
+RECOMMENDED = "ensemble"
+VERSUS_HEAD = (
+    "market",
+    "TE over PA's",
+    "turnover over PA's",
+    "distance of tracking difference from 0, over PA's",
+    "TE over SLAIT's",
+    "TE over skfolio's",
+    "who tracks better",
+)
+
+
+def versus(result: Mapping[str, Any]) -> list[list[str]]:
+    """The recommended tracker against the others, market by market, where it and PA took part: what it loses is there too."""
+    found = []
+    for market, group, rows in tables(result):
+        fine = {row["strategy"]: row for row in rows if not row["error"]}
+        if group != "strategies" or RECOMMENDED not in fine or "pa" not in fine:
+            continue
+        ours, pa = fine[RECOMMENDED], fine["pa"]
+        ratios = [
+            ours["te_rms"] / pa["te_rms"],
+            ours["turnover"] / pa["turnover"],
+            abs(ours["tracking_difference"] / pa["tracking_difference"]),
+            *(ours["te_rms"] / fine[name]["te_rms"] if name in fine else None for name in ("slait", "skfolio")),
+        ]
+        better = [name for name, row in fine.items() if row["te_rms"] < ours["te_rms"]]
+        found.append([market, *("" if r is None else f"{r:.2f}" for r in ratios), ", ".join(better) or "nobody"])
+    return found
+
+
+FACTOR_HEAD = ("change", "TE, median ratio", "TE, worst ratio", "turnover, median ratio", "verdict")
+
+
+def _verdict(te: float, turnover: float) -> str:
+    better = [name for name, ratio in (("TE", te), ("turnover", turnover)) if ratio < 1.0 - SAME]
+    worse = [name for name, ratio in (("TE", te), ("turnover", turnover)) if ratio > 1.0 + SAME]
+    if better and worse:
+        return f"helps {better[0]}, costs {worse[0]}"
+    return (
+        f"helps {' and '.join(better)}" if better else f"did not help: {' and '.join(worse)} worse" if worse else "did not help"
+    )
+
+
+def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -> str:
+    """docs/results.md, or a further part of it."""
+    s = result["settings"]
+    parts = []
+    if heading:
+        parts += ["# Results", "Generated by `tracker leaderboard`; do not edit.", f"**{SURVIVORS}**", EXPLAINED]
+    parts += [f"## Fills: {s['fill']}; costs paid: {s['cost_bps']:g} bp; scored from {s['eval_from']} on", f"```\n{command}\n```"]
+    if result.get("left_out"):
+        parts.append("Left out: " + "; ".join(f"{name} ({why})" for name, why in result["left_out"].items()) + ".")
+    parts += list(result.get("notes", ()))
+    if against := versus(result):
+        parts.append(f"### The {RECOMMENDED} against the others\n\nRatios below one are better, for all columns.")
+        parts.append(_table(VERSUS_HEAD, against))
+    last = None
+    ablation = []
+    for market, group, rows in tables(result):
+        if group == "ablation":
+            ablation.append((market, rows))
+            continue
+        if market != last:
+            m = result["markets"][market]
+            parts.append(f"### {market}\n\n{m['bars']} bars of {m['assets']} assets, {m['first']} to {m['last']}")
+            last = market
+        if group != "strategies":
+            parts.append(f"#### {market}: {group}")
+        parts.append(_table(HEAD, [cells(row) for row in rows]))
+    if ablation:
+        parts.append("### What each part is worth\n\nEvery combination of members, coordinates and cost term, on the same bars.")
+        parts.append(_table(("setting", *(f"{m}: TE bp / turnover %" for m, _ in ablation)), _pivot(ablation)))
+        parts.append(
+            "Each change by itself: the figure with it over the figure without, median over the markets and the other choices."
+        )
+        parts.append(_table(FACTOR_HEAD, factors(result)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _pivot(ablation: Sequence[tuple[str, Sequence[Row]]]) -> list[list[str]]:
+    settings = sorted(
+        {row["strategy"] for _, rows in ablation for row in rows}, key=lambda s: (MEMBERS.index(s.split(",")[0]), s)
+    )
+    found = []
+    for setting in settings:
+        line = [setting]
+        for _, rows in ablation:
+            row = next((r for r in rows if r["strategy"] == setting and not r["error"]), None)
+            line.append("failed" if row is None else f"{1e4 * row['te_rms']:.2f} / {100 * row['turnover']:.2f}")
+        found.append(line)
+    return found
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(values: Sequence[str]) -> str:
+        return "| " + " | ".join(v.replace("|", "/") for v in values) + " |"
+
+    ruler = "| --- |" + " ---: |" * (len(head) - 1)
+    return "\n".join([line(head), ruler, *(line(row) for row in rows)])

@@ -1,0 +1,1 @@
+"""The paper on incremental sparse PLS."""

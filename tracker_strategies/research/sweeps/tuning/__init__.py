@@ -1,0 +1,1 @@
+"""Tuning, walk-forward."""

@@ -1,0 +1,233 @@
+"""What a tuning is worth: the stitched out-of-sample path against the baselines on the same bars."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracker_strategies.analysis.pages.charts import (
+    INDEX,
+    OTHERS,
+    PORTFOLIO,
+    SOFT,
+    Chart,
+    chart_style,
+    curve,
+    day_numbers,
+    finish,
+    panels,
+    percent_axis,
+)
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.runfolder import returns_frame
+from tracker_strategies.errors import OutputError
+from tracker_strategies.research.sweeps.asking.objectives import Objective
+from tracker_strategies.research.sweeps.asking.space import Candidate
+from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
+from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL, Resamples, compare, interval
+from tracker_strategies.research.sweeps.judging.page import best_table, card, fill_template, notices, tiles
+from tracker_strategies.research.sweeps.judging.results import FIGURES
+from tracker_strategies.research.sweeps.running.store import place, write_text
+from tracker_strategies.research.sweeps.running.worker import drop_panels, keep_panels, one_thread, window_record
+from tracker_strategies.research.sweeps.tuning.stitch import stitch
+from tracker_strategies.research.sweeps.tuning.tuner import Tuned
+
+
+def out_of_sample(tuned: Tuned, candidates: Sequence[Candidate], name: str) -> RunRecord:
+    """The account that holds a candidate in each fold's test window."""
+    shipped = {} if tuned.context.data.synthetic else {tuned.context.data.sha: tuned.panel}
+    keep_panels(shipped)
+    try:
+        with one_thread():
+            # One account goes from fold to fold: only the first has to get to its target from cash.
+            records = [
+                window_record(cell).from_row(cell.window.score_from - cell.window.start - 1) for cell in tuned.cells(candidates)
+            ]
+    finally:
+        drop_panels(shipped)
+    chosen = [{"fold": c.fold, "strategy": own.strategy, **own.params} for c, own in zip(tuned.choices, candidates, strict=True)]
+    about = {"strategy": name, "params": {"folds": chosen, "fill": tuned.context.fill, "costs": asdict(tuned.context.costs)}}
+    return stitch(records, tuned.panel, tuned.context.costs, tuned.tuning.sweep.cash, **about)
+
+
+def write_tuning(tuned: Tuned, *, draws: int = DRAWS) -> dict[str, Any]:
+    """Run the chosen parameters and the baselines through the test windows, judge, and write ``tune.json``, ``tune.html`` and
+    ``path.parquet`` (the out-of-sample path, bar by bar) into the folder of the tuning.
+
+    Returns
+    -------
+    dict
+        What ``tune.json`` holds; ``edge`` says whether the path is distinguishable from every baseline.
+    """
+    path = out_of_sample(tuned, [c.candidate for c in tuned.choices], "tuned")
+    base = {
+        name: out_of_sample(tuned, [Candidate(name)] * len(tuned.choices), name)
+        for name in dict.fromkeys(tuned.tuning.sweep.baselines)
+    }
+    found = findings(tuned, path, base, draws)
+    text = page(tuned, found, path, base)
+    frame = returns_frame(path).join(pd.DataFrame({f"{n}_active": np.r_[np.nan, r.active] for n, r in base.items()}, path.dates))
+    try:
+        write_text(tuned.folder / "tune.json", json.dumps(found, indent=2) + "\n")
+        place(tuned.folder / "path.parquet", frame.to_parquet)
+        write_text(tuned.folder / "tune.html", text)
+    except OSError as problem:
+        raise OutputError(f"cannot write to {tuned.folder}: {problem.strerror or problem}") from None
+    return found
+
+
+def findings(tuned: Tuned, path: RunRecord, base: Mapping[str, RunRecord], draws: int = DRAWS) -> dict[str, Any]:
+    """The choices, the out-of-sample figures and the verdict, as plain values."""
+    tuning, objective = tuned.tuning, tuned.tuning.objective
+    resamples = Resamples(len(path.active), draws)
+    bars = np.arange(len(path.active))
+    paths = {name: _path(record, objective) for name, record in {"tuned": path, **base}.items()}
+
+    def tell(name: str, record: RunRecord) -> dict[str, Any]:
+        metrics = record.metrics()
+        versus = {}
+        for other in base:
+            if other != name:
+                c = compare([(bars, paths[name][None])], paths[other], objective, resamples)
+                versus[other] = {key: float(getattr(c, key)[0]) for key in ("delta", "p", "low", "high")}
+        own = list(interval(paths[name], objective, resamples))
+        words = "chosen fold by fold" if name == "tuned" else "defaults"
+        figures = {k: metrics[k] for k in FIGURES}
+        return {"strategy": name, "params": {}, "words": words, **figures, "interval": own, "versus": versus}
+
+    best = tell("tuned", path)
+    equal = [name for name in base if best["versus"][name]["p"] >= LEVEL]
+    metrics = path.metrics()
+    told: dict[str, Any] = {
+        "objective": objective.name,
+        "te_budget": tuning.te_budget,
+        "turnover_budget": tuning.turnover_budget,
+        "data": tuned.context.data.source,
+        "fill": tuned.context.fill,
+        "costs": json.dumps(asdict(tuned.context.costs)),
+        "part": "test",
+        "days": [str(path.dates[1])[:10], str(path.dates[-1])[:10]],
+        "n_bars": metrics["n_bars"],
+        "level": LEVEL,
+        "draws": draws,
+        "folds": [_fold(c, tuned) for c in tuned.choices],
+        "metrics": metrics,
+        "baselines": {name: tell(name, record) for name, record in base.items()},
+        "best": [best],
+        "within_budget": tuning.strain(metrics) <= 1.0,
+        "not_distinguishable_from": equal,
+        "edge": bool(base) and not equal,
+    }
+    told["warnings"] = _warnings(tuned, told)
+    return told
+
+
+def _path(record: RunRecord, objective: Objective) -> Any:
+    if objective.path == "active":
+        return record.active
+    return np.log1p(record.returns) - np.log1p(record.index_returns[:, 0])
+
+
+def _fold(choice: Any, tuned: Tuned) -> dict[str, Any]:
+    return {
+        "fold": choice.fold + 1,
+        "strategy": choice.candidate.strategy,
+        "params": dict(choice.candidate.params),
+        "trained": dict(choice.trained),
+        "within_budget": choice.within_budget,
+        "tried": choice.tried,
+        "failed": choice.failed,
+        "train": [tuned.panel.day(choice.train.start), tuned.panel.day(choice.train.stop - 1)],
+        "test": [tuned.panel.day(choice.test.score_from), tuned.panel.day(choice.test.stop - 1)],
+    }
+
+
+def _warnings(tuned: Tuned, told: Mapping[str, Any]) -> list[str]:
+    words = []
+    for name in told["not_distinguishable_from"]:
+        v = told["best"][0]["versus"][name]
+        words.append(
+            f"The tuned path is not ahead of the baseline {name}."
+            if v["delta"] <= 0.0
+            else f"The tuned path is ahead of the baseline {name} by no more than luck explains: p = {v['p']:.2f}."
+        )
+    for fold in told["folds"]:
+        if not fold["within_budget"]:
+            words.append(f"Fold {fold['fold']}: no candidate kept to the budget in training; the one nearest to it was taken.")
+    if not told["within_budget"]:
+        words.append("Out of sample the path is beyond the budget that was kept in training.")
+    if not told["baselines"]:
+        words.append("No baseline was run: nothing here says that tuning is better than not tuning.")
+    return words
+
+
+def page(tuned: Tuned, told: Mapping[str, Any], path: RunRecord, base: Mapping[str, RunRecord]) -> str:
+    """The page of a tuning, as text."""
+    objective = tuned.tuning.objective
+    with chart_style():
+        chart = _excess_chart(path, base)
+    body = (
+        f"<section><h2>{html.escape(setting_words(told))}</h2>{tiles(told, objective)}{notices(told['warnings'])}"
+        f"{card('What was chosen', _fold_table(told['folds']))}{card('Out of sample', best_table(told, objective))}"
+        f'<div class="grid">{chart.html()}</div></section>'
+    )
+    budget = [
+        f"{words} at most {scale * limit:g} {unit} a bar"
+        for words, limit, scale, unit in (
+            ("tracking error", tuned.tuning.te_budget, 1e4, "bp"),
+            ("turnover", tuned.tuning.turnover_budget, 100.0, "%"),
+        )
+        if limit is not None
+    ]
+    lead = f"Best {objective.words}" + (f" with {' and '.join(budget)}" if budget else "") + ", chosen in training."
+    title = f"{len(tuned.choices)} folds, {told['n_bars']:,} bars out of sample"
+    method = _METHOD.format(draws=told["draws"])
+    return fill_template(eyebrow="Tuning", title=title, lead=html.escape(lead), body=body, method=method)
+
+
+def _fold_table(folds: Sequence[Mapping[str, Any]]) -> str:
+    head = ("Fold", "Chosen", "Trained on", "Tested on", "TE in training, bp", "Excess in training", "Turnover, %", "Tried")
+    lines = []
+    for f in folds:
+        trained = f["trained"]
+        cells = (
+            f"{f['fold']}",
+            f"{html.escape(f['strategy'])}<small>{html.escape(in_words(f['params']) or 'defaults')}</small>",
+            " to ".join(f["train"]),
+            " to ".join(f["test"]),
+            f"{1e4 * trained['te_rms']:.2f}",
+            f"{trained['excess_log_return']:+.3f}",
+            f"{100 * trained['turnover']:.2f}",
+            f"{f['tried']}",
+        )
+        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    top = "".join(f"<th>{h}</th>" for h in head)
+    return f'<table class="chosen"><thead><tr>{top}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+
+
+def _excess_chart(path: RunRecord, base: Mapping[str, RunRecord]) -> Chart:
+    figure, (ax,) = panels(height=300)
+    x = day_numbers(path.dates)
+    legend = []
+    for (name, record), colour in zip({"tuned": path, **base}.items(), (PORTFOLIO, INDEX, *OTHERS), strict=False):
+        e = np.r_[0.0, np.cumsum(np.log1p(record.returns) - np.log1p(record.index_returns[:, 0]))]
+        curve(ax, x, e, colour)
+        legend.append((name, colour))
+    ax.axhline(0.0, color=SOFT, linewidth=0.8)
+    percent_axis(ax.yaxis)
+    return finish(figure, "Out-of-sample active return", legend, "Cumulated log return over the index.")
+
+
+_METHOD = """
+<p>For each fold every candidate was run on the training window alone and scored there bar by bar, each bar before it was learned
+from. The best one within the budget was then run on through the test window; no other candidate ever saw a test bar. The path is
+that of one account that changes to the next choice at the end of each fold and pays for the change. Intervals and p-values:
+{draws:,} resamples of the out-of-sample bars in blocks (stationary bootstrap). The path is one path, so its p-values need no
+adjustment for the candidates that were tried in training.</p>
+"""

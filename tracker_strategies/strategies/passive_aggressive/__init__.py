@@ -1,0 +1,1 @@
+"""The passive-aggressive family as Strategies."""

@@ -1,0 +1,1 @@
+"""Regressions as Strategies."""

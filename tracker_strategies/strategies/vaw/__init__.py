@@ -1,0 +1,1 @@
+"""VAW forecasters as Strategies."""

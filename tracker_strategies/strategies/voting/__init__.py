@@ -1,0 +1,1 @@
+"""The recommended tracker, and the one that leans."""

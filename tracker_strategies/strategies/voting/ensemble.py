@@ -1,0 +1,114 @@
+"""The recommended tracker: a vote of a few learners of holdings. And the least-squares tracker, its best member."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracker_strategies.algorithms import PA, LeastSquares, OnlineAlgorithm, SparseLeastSquares, Vote
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.strategies.base import TrackerStrategy
+from tracker_strategies.strategies.compose import in_coordinates, minding_costs, refuse_both
+from tracker_strategies.strategies.target import numbers
+
+SPARSE_DISCOUNT = 0.99
+"""Of the learner that chooses a few names: a shorter memory changes its mind more often, at a cost."""
+
+
+class LeastSquaresTracker(TrackerStrategy):
+    """The portfolio that would have tracked best so far, the past discounted, with a pull to what is held.
+
+    Params (beside those of :class:`TrackerStrategy`):
+      - ``gamma`` (0.99): discount of the past, in (0, 1]
+      - ``inertia`` (3): pull to what is held; more trades less
+      - ``ridge`` (0.003): pull to equal parts, bought at the start and held
+      - ``damping`` (0.5): 0 counts rounds by the square of their returns, 1 counts them all alike
+      - ``coordinates`` ("holdings")
+      - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by selection and elimination:
+        :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The first choice comes after 40 bars; until then all names
+        are held in equal parts
+    """
+
+    alias_name = "least-squares"
+    diagnostic_lines: tuple[str, ...] = ("error",)
+    params: Any = (
+        ("gamma", 0.99),
+        ("inertia", 3.0),
+        ("ridge", 0.003),
+        ("damping", 0.5),
+        ("review", 20),
+        ("coordinates", "holdings"),
+    )
+
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """Discounted least squares, on all names or on a few."""
+        return least_squares(p, len(symbols), p.gamma, p.damping)
+
+    @classmethod
+    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+        """In holdings and minding costs, where asked for; the names are limited already."""
+        refuse_both(p, algorithm)
+        return minding_costs(p, in_coordinates(p, algorithm))
+
+
+def least_squares(p: Any, n: int, gamma: float, damping: float) -> OnlineAlgorithm:
+    """The learner that the params ask for."""
+    options = {"gamma": gamma, "inertia": p.inertia, "ridge": p.ridge, "damping": damping}
+    if p.max_names is None:
+        return LeastSquares(n, **options)
+    return SparseLeastSquares(n, max_names=p.max_names, review=p.review, **options)
+
+
+class EnsembleTracker(TrackerStrategy):
+    """A vote of the passive-aggressive learner and of least squares at several discounts, all of them learning holdings.
+
+    The portfolio is the mean of the members' portfolios, weighted by how well each has tracked lately. Nothing needs tuning; the
+    discounts cover what markets have shown so far, and the vote finds the mixture.
+
+    Params (beside those of :class:`TrackerStrategy`):
+      - ``discounts`` ("1,0.98,0.9"): of the least-squares members, which remember everything, some 50 bars and some 10
+      - ``inertia`` (3), ``ridge`` (0.003): as for :class:`LeastSquaresTracker`
+      - ``rate`` (6), ``share`` (0.01): how fast the vote learns and forgets: see :class:`~tracker_strategies.algorithms.Vote`
+      - ``coordinates`` ("holdings")
+      - ``max_names`` (None): most names held. A vote of sparse portfolios is not sparse: with a limit, sparse least squares at a
+        discount of 0.99 does it alone, with ``review`` (20) bars between two choices of the names, the first after 40 bars
+    """
+
+    alias_name = "ensemble"
+    diagnostic_lines: tuple[str, ...] = ("p_pa", "p_1", "p_0_98", "p_0_9")
+    params: Any = (
+        ("discounts", "1,0.98,0.9"),
+        ("inertia", 3.0),
+        ("ridge", 0.003),
+        ("rate", 6.0),
+        ("share", 0.01),
+        ("review", 20),
+        ("coordinates", "holdings"),
+    )
+
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """The vote."""
+        n, gammas = len(symbols), discounts_of(p.discounts)
+        if p.max_names is not None:
+            return in_coordinates(p, least_squares(p, n, SPARSE_DISCOUNT, 0.5))
+        # Two views of the past in turn: members that err in different ways are worth more than alike ones.
+        dampings = [float(k % 2 == 0) for k in range(len(gammas))]
+        learners = PA(n, eps=0.0), LeastSquares(n, gamma=gammas, damping=dampings, inertia=p.inertia, ridge=p.ridge)
+        names = ["pa", *(f"{gamma:.12g}".replace(".", "_") for gamma in gammas)]
+        return Vote(n, members=[in_coordinates(p, learner) for learner in learners], names=names, rate=p.rate, share=p.share)
+
+    @classmethod
+    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
+        """The members are in their coordinates already."""
+        refuse_both(p, algorithm)
+        return minding_costs(p, algorithm)
+
+
+def discounts_of(given: Any) -> list[float]:
+    """Discount factors from a text or a sequence, all different."""
+    example = "different numbers in (0, 1], for example 1,0.99,0.98"
+    gammas = numbers("discounts", given, example)
+    if len(set(gammas)) < len(gammas) or not all(0.0 < gamma <= 1.0 for gamma in gammas):
+        raise ParameterError(f"discounts={given!r} must be {example}")
+    return gammas

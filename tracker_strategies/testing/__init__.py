@@ -1,0 +1,1 @@
+"""Checks for learners and strategies, also for those of users."""
