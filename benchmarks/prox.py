@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Report, Timing, side_by_side
-from tracker_strategies.algorithms import APAS, NegativeLogReturn, Round, Simplex, sca
+from tracker_strategies.algorithms import APAS, NegativeLogReturn, Round, Simplex
+from tracker_strategies.algorithms.side import sca
 
 LAM = 0.2
 SIZES = (100, 500, 1000, 2000, 5000)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.measure import Report
-from tracker_strategies.algorithms import slait
+from tracker_strategies.algorithms.passive_aggressive import slait
 from tracker_strategies.algorithms.passive_aggressive.batch_slait import several_starts
 from tracker_strategies.research.sweeps.running.worker import one_thread
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from benchmarks.measure import Report, side_by_side
 from benchmarks.prox import market
-from tracker_strategies.algorithms import AdaptiveDiscount, DiscountedVAW, SketchedVAW, discount_grid
+from tracker_strategies.algorithms import AdaptiveDiscount, DiscountedVAW, SketchedVAW
+from tracker_strategies.algorithms.vaw import discount_grid
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge
 
 GAMMA, LAM = 0.999, 1e-2

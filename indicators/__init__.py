@@ -2,19 +2,6 @@
 a screen.
 """
 
-from indicators.diagnostics import diagnostics_observer
-from indicators.observers import EffectiveHoldings, ObserverError, PortfolioExcessReturn, PortfolioTrackingError, Turnover
-from indicators.plotting import plot_to_file
-from indicators.tracking import ExcessReturn, TrackingError
+import lazy_loader
 
-__all__ = [
-    "EffectiveHoldings",
-    "ExcessReturn",
-    "ObserverError",
-    "PortfolioExcessReturn",
-    "PortfolioTrackingError",
-    "TrackingError",
-    "Turnover",
-    "diagnostics_observer",
-    "plot_to_file",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

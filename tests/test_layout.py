@@ -40,7 +40,7 @@ ALLOWED = {
     "tracker_strategies/papertrade": {
         "datafeeds",
         "tracker_strategies.papertrade",
-        "tracker_strategies.runner",
+        "tracker_strategies._fingerprint",
         "tracker_strategies.analysis",
         "tracker_strategies.strategies",
         "tracker_strategies.execution",

@@ -15,41 +15,18 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.registry import check_params, load_strategy
 
 #: Fewer bars than this tell nothing about tracking: one to buy, two returns to score.
 MIN_BARS = 3
-
-
-def strategy_by_name(name: str) -> type[TrackerStrategy]:
-    """The strategy with that name on the command line (``pa``) or as a class (``PATracker``)."""
-    for cls in STRATEGIES:
-        if name in (cls.alias_name, cls.__name__):
-            return cls
-    known = ", ".join(cls.alias_name for cls in STRATEGIES)
-    raise ParameterError(f"unknown strategy {name!r}; choose one of {known}")
-
-
-def default_params(cls: type[TrackerStrategy]) -> dict[str, Any]:
-    """Parameters of a strategy with their defaults, those of its algorithm first."""
-    every = dict(cls.params._getitems())
-    common = dict(TrackerStrategy.params._getitems())
-    return {**{k: v for k, v in every.items() if k not in common}, **{k: every[k] for k in common}}
-
-
-def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
-    """Raise :class:`ParameterError` for a name that the strategy does not have."""
-    known = default_params(cls)
-    for name in params:
-        if name not in known:
-            raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
 
 
 def check_run(
     panel: MarketPanel, strategy: type[TrackerStrategy] | str, params: Mapping[str, Any] | None, cash: float
 ) -> tuple[type[TrackerStrategy], dict[str, Any]]:
     """The strategy's class and its parameters as a dict, once everything about the run is known to make sense."""
-    cls = strategy_by_name(strategy) if isinstance(strategy, str) else strategy
+    cls = load_strategy(strategy) if isinstance(strategy, str) else strategy
     chosen = dict(params or {})
     check_params(cls, chosen)
     panel.require_bars(MIN_BARS)

@@ -19,8 +19,8 @@ from tracker_strategies.algorithms import (
     RecursiveLars,
     SparsePLS,
     Tilted,
-    slait,
 )
+from tracker_strategies.algorithms.passive_aggressive import slait
 from tracker_strategies.research.replay import replay
 from tracker_strategies.strategies import STRATEGIES
 

@@ -14,8 +14,9 @@ from datafeeds import MarketPanel
 from tests.markets import ordinary_feeds, random_panel
 from tracker_strategies.algorithms import AlphaSignal, Linear, NegativeLogReturn, SwitchingCost
 from tracker_strategies.research.replay import replay
-from tracker_strategies.runner import backtest, default_params
+from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker, LeastSquaresTracker
+from tracker_strategies.strategies.registry import default_params
 from tracker_strategies.strategies.regression.trackers import RegressionTracker
 from tracker_strategies.strategies.tracker import order_by_symbol
 

@@ -11,8 +11,9 @@ import pytest
 from tests.markets import random_panel
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.replay import replay
-from tracker_strategies.runner import backtest, default_params
+from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker, LeastSquaresTracker
+from tracker_strategies.strategies.registry import default_params
 from tracker_strategies.strategies.regression.trackers import RegressionTracker
 
 SECTORS = {"S0": "one", "S1": "one", "S2": "one", "S3": "two", "S4": "two"}

@@ -13,7 +13,8 @@ from tests.strategies.test_index_members import BACK, OUT, point_in_time
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.research.replay import replay
-from tracker_strategies.runner import backtest, record_of, strategy_by_name
+from tracker_strategies.runner import backtest, record_of
+from tracker_strategies.strategies.registry import load_strategy
 
 PARAMS = {"listing_warmup": 4, "delist_after": 5}
 PANEL = random_panel(n_bars=60, n_assets=6, seed=31, ohlc=True, gaps=True)
@@ -53,7 +54,7 @@ def test_feeds_of_any_origin_have_events_too():
     cerebro = bt.Cerebro(stdstats=False)
     for feed in ordinary_feeds(PANEL):
         cerebro.adddata(feed)
-    cerebro.addstrategy(strategy_by_name("pa"), **PARAMS)
+    cerebro.addstrategy(load_strategy("pa"), **PARAMS)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
     (run,) = cerebro.run()
@@ -98,7 +99,7 @@ def test_two_runs_of_one_panel_share_no_events():
     for _ in range(2):
         cerebro = bt.Cerebro(stdstats=False)
         data.add_to(cerebro)
-        cerebro.addstrategy(strategy_by_name("pa"), **PARAMS)
+        cerebro.addstrategy(load_strategy("pa"), **PARAMS)
         assert len(cerebro.run()[0].tracker.universe.events) == 3
 
 

@@ -8,6 +8,7 @@ from tests.vector_ops.pa import pairs
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
 from tracker_strategies.algorithms.gradient._losses import loss_and_slope
+from tracker_strategies.algorithms.sets import feasible_from_dict
 
 MATRICES = {"diag": "diagonal", "diagonal": "diagonal", "full": "full"}
 
@@ -28,7 +29,7 @@ def make_adagrad(params: dict[str, Any], x1: Any) -> a.AdaGrad:
         eta=params["eta"],
         delta=params["delta"],
         strongly_convex=params.get("strongly_convex", False),
-        feasible=a.feasible_from_dict(params.get("W", {"kind": "Rn"})),
+        feasible=feasible_from_dict(params.get("W", {"kind": "Rn"})),
         start=x1,
         **regulariser(params.get("phi")),
     )
@@ -55,7 +56,7 @@ def adagrad(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
 @register("adagrad", "motivating_example")
 def motivating_example(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """AdaGrad, its sparse twin, and gradient descent with steps eta/sqrt(t) on signed unit vectors, one after the other."""
-    d, W, loss = params["d"], a.feasible_from_dict(params["W"]), params["loss"]
+    d, W, loss = params["d"], feasible_from_dict(params["W"]), params["loss"]
     eta, delta = params["eta"], params["delta"]
     adagrad = a.AdaGrad(d, loss=loss, eta=eta, delta=delta, feasible=W)
     sparse = a.SparseAdaGrad(d, loss=loss, eta=eta, delta=delta, feasible=W)

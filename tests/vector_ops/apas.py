@@ -8,6 +8,7 @@ from tests.vector_ops.pa import aggressiveness
 from tests.vector_ops.prox import side_information
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
+from tracker_strategies.algorithms.sets import feasible_from_dict
 
 NAMES = {"err": "err", "zeta": "zeta", "eta": "eta", "g": "g", "gtilde": "g_tilde", "G": "G"}
 
@@ -47,7 +48,7 @@ def make_apas(params: dict[str, Any], w1: Any, side: a.SideInformation) -> a.APA
         G_mode=params["G_mode"],
         variant=params["variant"],
         C=aggressiveness(params),
-        feasible=a.feasible_from_dict(params["W"]),
+        feasible=feasible_from_dict(params["W"]),
         start=w1,
     )
 
@@ -66,7 +67,7 @@ def pas(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         eps=params["eps"],
         variant=params["variant"],
         C=aggressiveness(params),
-        feasible=a.feasible_from_dict(params["W"]),
+        feasible=feasible_from_dict(params["W"]),
         start=inputs["w1"],
     )
     return follow(learner, inputs["X"], inputs["Y"])
@@ -74,7 +75,7 @@ def pas(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
 
 @register("apas", "pas_const_equals_pa")
 def pas_const_equals_pa(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    n, W = len(inputs["w1"]), a.feasible_from_dict(params["W"])
+    n, W = len(inputs["w1"]), feasible_from_dict(params["W"])
     start, eps = inputs["w1"], params["eps"]
     pas = a.PAS(n, side=a.Constant(), lam=params["lam"], eps=eps, feasible=W, start=start)
     pa = a.PA(n, eps=eps, feasible=W, start=start)

@@ -8,12 +8,13 @@ from tests.vector_ops.adagrad import MATRICES, follow, regulariser
 from tests.vector_ops.pa import pairs
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
+from tracker_strategies.algorithms.sets import feasible_from_dict
 
 SCHEDULES = {"sqrt": "sqrt", "const": "constant", "constant": "constant", "linear": "linear", "1/t": "linear"}
 
 
 def common(params: dict[str, Any]) -> dict[str, Any]:
-    W = a.feasible_from_dict(params.get("W", {"kind": "Rn"}))
+    W = feasible_from_dict(params.get("W", {"kind": "Rn"}))
     return {"loss": params["loss"], "eps": params.get("eps", 0.0), "eta": params["eta"], "feasible": W}
 
 

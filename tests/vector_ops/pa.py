@@ -7,6 +7,8 @@ import numpy as np
 
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
+from tracker_strategies.algorithms.passive_aggressive import BatchResult, pa_batch
+from tracker_strategies.algorithms.sets import feasible_from_dict
 
 
 def play(learner: a.OnlineAlgorithm, rounds: Iterable[tuple[Any, ...]]) -> dict[str, np.ndarray]:
@@ -28,21 +30,21 @@ def pairs(inputs: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
 
 
 def run_regression(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, np.ndarray]:
-    W = a.feasible_from_dict(params["W"])
+    W = feasible_from_dict(params["W"])
     C = aggressiveness(params)
     learner = a.PA(len(inputs["w1"]), eps=params["eps"], variant=params["variant"], C=C, feasible=W, start=inputs["w1"])
     return play(learner, pairs(inputs))
 
 
 def run_classification(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, np.ndarray]:
-    W = a.feasible_from_dict(params.get("W", {"kind": "Rn"}))
+    W = feasible_from_dict(params.get("W", {"kind": "Rn"}))
     variant, C = params.get("variant", "PA"), aggressiveness(params)
     learner = a.PAClassifier(len(inputs["w1"]), margin=params["margin"], variant=variant, C=C, feasible=W, start=inputs["w1"])
     return play(learner, pairs(inputs))
 
 
 def run_uniclass(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, np.ndarray]:
-    W = a.feasible_from_dict(params.get("W", {"kind": "Rn"}))
+    W = feasible_from_dict(params.get("W", {"kind": "Rn"}))
     return play(a.PAUniclass(len(inputs["w1"]), eps=params["eps"], feasible=W, start=inputs["w1"]), ((x,) for x in inputs["X"]))
 
 
@@ -53,11 +55,11 @@ def run_multiplicative(task: str, params: dict[str, Any], inputs: dict[str, Any]
     return play(learner, pairs(inputs if "Y" in inputs else inputs | {"Y": np.ones(len(inputs["X"]))}))
 
 
-def run_batch(params: dict[str, Any], inputs: dict[str, Any]) -> a.BatchResult:
+def run_batch(params: dict[str, Any], inputs: dict[str, Any]) -> BatchResult:
     task = params.get("task", "regression")
     eps = -params["margin"] if task == "classification" else params["eps"]
-    W = a.feasible_from_dict(params.get("W", {"kind": "Rn"}))
-    return a.pa_batch(inputs["X"], inputs.get("Y"), task=task, eps=eps, beta=params["beta"], start=inputs["w1"], feasible=W)
+    W = feasible_from_dict(params.get("W", {"kind": "Rn"}))
+    return pa_batch(inputs["X"], inputs.get("Y"), task=task, eps=eps, beta=params["beta"], start=inputs["w1"], feasible=W)
 
 
 @register("pa", "regression")

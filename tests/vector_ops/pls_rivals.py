@@ -6,16 +6,17 @@ import numpy as np
 
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
+from tracker_strategies.algorithms.numerics import lars_path, lasso_gram
 
 
 @register("comparators", "lasso_gram")
-def lasso_gram(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    return {"beta": a.lasso_gram(inputs["C"], inputs["m"], params["mu"])}
+def run_lasso_gram(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"beta": lasso_gram(inputs["C"], inputs["m"], params["mu"])}
 
 
 @register("comparators", "lars_path")
-def lars_path(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    path = a.lars_path(inputs["C"], inputs["m"], method=params["method"])
+def run_lars_path(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    path = lars_path(inputs["C"], inputs["m"], method=params["method"])
     return {"knots": path.knots, "coefs": path.coefs, "active": path.active}
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
+from tracker_strategies.algorithms.sets import feasible_from_dict
 from tracker_strategies.algorithms.side.convex_approximation import sca_iterates
 
 
@@ -47,7 +48,7 @@ def round_for(v: np.ndarray, W: a.FeasibleSet) -> a.Round:
     "prox", "log_return", "switching", "weighted_l1", "group_lasso", "const", "sum", "user_linear", "user_quadratic", "edge"
 )
 def prox(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    h, W, lam = side_information(params["h"]), a.feasible_from_dict(params["W"]), params["lam"]
+    h, W, lam = side_information(params["h"]), feasible_from_dict(params["W"]), params["lam"]
     v = np.array(inputs["v"], dtype=float)
     at = round_for(v, W)
     w = h.prox(v, lam, W, at)
@@ -57,7 +58,7 @@ def prox(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
 
 @register("prox", "sca")
 def sca(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    h, W, lam = side_information(params["h"]), a.feasible_from_dict(params["W"]), params["lam"]
+    h, W, lam = side_information(params["h"]), feasible_from_dict(params["W"]), params["lam"]
     v, start = np.array(inputs["v"], dtype=float), np.array(params["w_init"], dtype=float)
     at = round_for(v, W)
     steps = sca_iterates(lambda w: h.gradient(w, at), v, lam, W.project, start, gamma=params["gamma0"], rho=params["rho"])

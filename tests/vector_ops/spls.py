@@ -6,17 +6,19 @@ import numpy as np
 
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
+from tracker_strategies.algorithms.regression import SelfTuning, beta_to_portfolio, refit_portfolio
+from tracker_strategies.algorithms.sparse_pls import FactorCount, sparse_pls, sparsify
 
 
 @register("spls", "sparsify")
-def sparsify(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    u, gamma = a.sparsify(inputs["u"], params["theta"])
+def run_sparsify(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    u, gamma = sparsify(inputs["u"], params["theta"])
     return {"u_sparse": u, "gamma": gamma}
 
 
 @register("spls", "spls_offline")
 def spls_offline(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    fit = a.sparse_pls(
+    fit = sparse_pls(
         inputs["X"],
         inputs["Y"],
         n_factors=params["R"],
@@ -42,9 +44,9 @@ def learner(params: dict[str, Any], inputs: dict[str, Any]) -> a.SparsePLS:
         deflate=params["deflate"],
         q_space=params["q_space"],
         delta0=params["delta0"],
-        forgetting=params["lam"] if tune is None else a.SelfTuning(**tune),
+        forgetting=params["lam"] if tune is None else SelfTuning(**tune),
         adapt_factors=adapt is not None
-        and a.FactorCount(adapt["R_max"], **{k: adapt[k] for k in ("k", "h", "cool", "tau_down", "k_down")}),
+        and FactorCount(adapt["R_max"], **{k: adapt[k] for k in ("k", "h", "cool", "tau_down", "k_down")}),
         standardise=False,
         loyalty=0.0,
         mapping="project",
@@ -75,10 +77,10 @@ def enhanced_target(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str,
 
 
 @register("spls", "beta_to_portfolio")
-def beta_to_portfolio(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    return {"w": a.beta_to_portfolio(inputs["beta"], params["rule"], params.get("omega"), inputs.get("previous"))}
+def run_beta_to_portfolio(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": beta_to_portfolio(inputs["beta"], params["rule"], params.get("omega"), inputs.get("previous"))}
 
 
 @register("spls", "refit_portfolio")
-def refit_portfolio(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    return {"w": a.refit_portfolio(inputs["C"], inputs["m"], params["support"])}
+def run_refit_portfolio(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"w": refit_portfolio(inputs["C"], inputs["m"], params["support"])}

@@ -6,6 +6,8 @@ import numpy as np
 
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
+from tracker_strategies.algorithms.numerics import FixedShare
+from tracker_strategies.algorithms.vaw import discount_grid, geometric_intervals
 
 RN = a.RealSpace()
 
@@ -77,11 +79,11 @@ def strongly_adaptive(params: dict[str, Any], inputs: dict[str, Any]) -> dict[st
     """The learner keeps all sleepers as two sums; beside it a plain vote over every single expert must come to the same."""
     X, Y, gammas = np.array(inputs["X"], dtype=float), inputs["Y"], params["gammas"]
     T, K = len(Y), len(gammas)
-    intervals = a.geometric_intervals(T)
+    intervals = geometric_intervals(T)
     assert [list(i) for i in intervals] == [list(i) for i in params["intervals"]]
     given = {name: params[name] for name in ("lam", "hint", "yref")}
     learner = a.StronglyAdaptive(X.shape[1], gammas=gammas, prior=None, horizon=T, **given)
-    plain = a.FixedShare(len(intervals) * K)
+    plain = FixedShare(len(intervals) * K)
     reference, predictions, history = 0.0, [], [plain.p]
     for t, (x, y) in enumerate(zip(X, Y, strict=True), start=1):
         awake = [i for i, (start, end) in enumerate(intervals) if start <= t <= end]
@@ -103,9 +105,9 @@ def strongly_adaptive(params: dict[str, Any], inputs: dict[str, Any]) -> dict[st
 
 @register("vaw", "gamma_grid")
 def gamma_grid(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    return {"gammas": a.discount_grid(params["d"], params["T"], params["b"])}
+    return {"gammas": discount_grid(params["d"], params["T"], params["b"])}
 
 
 @register("vaw", "geometric_intervals")
-def geometric_intervals(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    return {"intervals": a.geometric_intervals(params["T"])}
+def run_geometric_intervals(params: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"intervals": geometric_intervals(params["T"])}

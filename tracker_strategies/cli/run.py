@@ -22,8 +22,9 @@ from tracker_strategies.cli.show import compare_folders, draw_sheets, is_run_nam
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.runner import backtest, check_params, default_params, strategy_by_name
+from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
 
 #: The baselines that the demo and every tear sheet show beside a strategy.
 BASELINES = ("equal-weight", "buy-and-hold")
@@ -90,7 +91,7 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
             raise ParameterError(f"{names[0]} and others are finished runs: only --html and --json can be asked of them")
         compare_folders(names, page=request.html, as_json=request.as_json)
         return
-    classes = list(dict.fromkeys(strategy_by_name(name) for name in names))
+    classes = list(dict.fromkeys(load_strategy(name) for name in names))
     own = [params_for(cls, request, strict=len(classes) == 1) for cls in classes]
     if len(classes) > 1:
         for key in request.params:
@@ -139,7 +140,7 @@ def run_demo(out: str) -> None:
     """The ensemble, PA and the baselines on the sample; see ``tracker demo --help``."""
     request = Request(costs=CostModel(bps=DEMO_COST_BPS), out=out)
     panel = open_source(request.data, request.targets)
-    classes = [strategy_by_name(name) for name in ("ensemble", "pa", *BASELINES)]
+    classes = [load_strategy(name) for name in ("ensemble", "pa", *BASELINES)]
     for cls in classes:
         check_place(Path(out).expanduser() / cls.alias_name)
     console = Console()

@@ -25,11 +25,10 @@ from tracker_strategies.papertrade.journal import journal as journals
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import Ledger, opening_entries
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, Lock
-from tracker_strategies.papertrade.loading import load_strategy
 from tracker_strategies.papertrade.market.session_clocks import DataClock, ReplayClock, SessionClock, WallClock
 from tracker_strategies.papertrade.opening import absolute, cash_at_alpaca, first_session, names_of, try_out
 from tracker_strategies.papertrade.step import Step, StepResult
-from tracker_strategies.runner import check_params
+from tracker_strategies.strategies.registry import check_params, load_strategy
 
 
 class PaperAccount:

@@ -27,8 +27,9 @@ from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills
 from tracker_strategies.execution.order_route import FillColumns, Fills
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research._fast_replay import Path, is_plain, plain_path
-from tracker_strategies.runner import check_run, default_params
+from tracker_strategies.runner import check_run
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.registry import default_params
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.year import settle_year
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tracker_strategies.algorithms import FixedShare, discount_grid, geometric_intervals
+from tracker_strategies.algorithms.numerics import FixedShare
 from tracker_strategies.algorithms.numerics.covering import CoveringShare
 from tracker_strategies.algorithms.numerics.fixed_share import share_of
+from tracker_strategies.algorithms.vaw import discount_grid, geometric_intervals
 from tracker_strategies.errors import ParameterError
 
 predictions = arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 6)), elements=st.floats(-1e3, 1e3))

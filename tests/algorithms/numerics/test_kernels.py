@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 
 from tests.algorithms.least_squares.test_least_squares import problem
 from tests.markets import random_panel
-from tracker_strategies.algorithms import APAS, PA, LeastSquares, NegativeLogReturn, Round, Simplex, project_simplex
+from tracker_strategies._fingerprint import code_version
+from tracker_strategies.algorithms import APAS, PA, LeastSquares, NegativeLogReturn, Round, Simplex
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.numerics import kernels, thresholds
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
+from tracker_strategies.algorithms.sets import project_simplex
 from tracker_strategies.errors import InputError, MissingExtraError, ParameterError
 from tracker_strategies.research.replay import replay
-from tracker_strategies.research.sweeps.asking.cells import code_version
 from tracker_strategies.runner import backtest
 
 ROOT = Path(__file__).resolve().parents[3]

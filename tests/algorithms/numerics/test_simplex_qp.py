@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker_strategies.algorithms import project_simplex_full_metric, solve_simplex_qp
+from tracker_strategies.algorithms.gradient import project_simplex_full_metric
 from tracker_strategies.algorithms.numerics import simplex_qp as module
+from tracker_strategies.algorithms.numerics import solve_simplex_qp
 from tracker_strategies.algorithms.regression.to_portfolio import refit_portfolio
 from tracker_strategies.errors import InputError, ParameterError
 

@@ -14,7 +14,8 @@ from tests.algorithms.checks import market, run
 from tests.algorithms.universe_checks import assert_on_simplex, without
 from tests.markets import real_market
 from tests.vector_ops.registry import PROJECT_ROOT
-from tracker_strategies.algorithms import SLAIT, slait
+from tracker_strategies.algorithms import SLAIT
+from tracker_strategies.algorithms.passive_aggressive import slait
 from tracker_strategies.algorithms.passive_aggressive.batch_slait import MEASURES, SlaitProblem, several_starts
 from tracker_strategies.errors import InputError, ParameterError
 

@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracker_strategies.algorithms import (
-    Box,
-    CappedSimplex,
-    FeasibleSet,
-    Hyperplane,
-    L1Ball,
-    RealSpace,
-    Simplex,
-    feasible_from_dict,
-)
+from tracker_strategies.algorithms import Box, CappedSimplex, FeasibleSet, Hyperplane, L1Ball, RealSpace, Simplex
+from tracker_strategies.algorithms.sets import feasible_from_dict
 from tracker_strategies.errors import InputError, ParameterError
 
 SETS = [

@@ -8,19 +8,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracker_strategies import algorithms as alg
+from tracker_strategies.algorithms.gradient import (
+    project_l1_ball_diag_metric,
+    project_simplex_diag_metric,
+    project_simplex_full_metric,
+    project_weighted_l1_ball,
+)
+from tracker_strategies.algorithms.sets import (
+    project_box,
+    project_capped_simplex,
+    project_hyperplane,
+    project_l1_ball,
+    project_simplex,
+)
 from tracker_strategies.errors import InputError, ParameterError
 
 PROJECTIONS: dict[str, Callable[[Any], np.ndarray]] = {
-    "simplex": lambda y: alg.project_simplex(y),
-    "capped": lambda y: alg.project_capped_simplex(y, 1.0),
-    "l1": lambda y: alg.project_l1_ball(y, 1.0),
-    "hyperplane": lambda y: alg.project_hyperplane(y),
-    "box": lambda y: alg.project_box(y, 0.0, 1.0),
-    "diag": lambda y: alg.project_simplex_diag_metric(y, [1.0, 2.0]),
-    "l1 diag": lambda y: alg.project_l1_ball_diag_metric(y, [1.0, 2.0], 1.0),
-    "weighted l1": lambda y: alg.project_weighted_l1_ball(y, [1.0, 2.0], 1.0),
-    "full": lambda y: alg.project_simplex_full_metric(y, np.eye(2)),
+    "simplex": lambda y: project_simplex(y),
+    "capped": lambda y: project_capped_simplex(y, 1.0),
+    "l1": lambda y: project_l1_ball(y, 1.0),
+    "hyperplane": lambda y: project_hyperplane(y),
+    "box": lambda y: project_box(y, 0.0, 1.0),
+    "diag": lambda y: project_simplex_diag_metric(y, [1.0, 2.0]),
+    "l1 diag": lambda y: project_l1_ball_diag_metric(y, [1.0, 2.0], 1.0),
+    "weighted l1": lambda y: project_weighted_l1_ball(y, [1.0, 2.0], 1.0),
+    "full": lambda y: project_simplex_full_metric(y, np.eye(2)),
 }
 
 
@@ -40,26 +52,26 @@ def test_bad_vectors_are_refused_and_good_ones_left_alone(name: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda y: alg.project_simplex(y, -1.0),
-        lambda y: alg.project_simplex(y, np.nan),
-        lambda y: alg.project_capped_simplex(y, 0.3),
-        lambda y: alg.project_capped_simplex(y, [1.0, -0.1, 1.0]),
-        lambda y: alg.project_capped_simplex(y, [1.0, 1.0]),
-        lambda y: alg.project_capped_simplex(y, np.nan),
-        lambda y: alg.project_capped_simplex(y, 1.0, H=[1.0, 0.0, 1.0]),
-        lambda y: alg.project_l1_ball(y, 0.0),
-        lambda y: alg.project_l1_ball(y, -1.0),
-        lambda y: alg.project_hyperplane(y, [0.0, 0.0, 0.0]),
-        lambda y: alg.project_hyperplane(y, [1.0, 0.0]),
-        lambda y: alg.project_box(y, 1.0, 0.0),
-        lambda y: alg.project_box(y, np.nan, 0.0),
-        lambda y: alg.project_simplex_diag_metric(y, [1.0, 0.0, 1.0]),
-        lambda y: alg.project_simplex_diag_metric(y, [1.0, -1.0, 1.0]),
-        lambda y: alg.project_l1_ball_diag_metric(y, [1.0, 1.0, 1.0], 0.0),
-        lambda y: alg.project_weighted_l1_ball(y, [1.0, -1.0, 1.0], 1.0),
-        lambda y: alg.project_simplex_full_metric(y, np.eye(2)),
-        lambda y: alg.project_simplex_full_metric(y, -np.eye(3)),
-        lambda y: alg.project_simplex_full_metric(y, np.eye(3) + np.triu(np.ones((3, 3)), 1)),
+        lambda y: project_simplex(y, -1.0),
+        lambda y: project_simplex(y, np.nan),
+        lambda y: project_capped_simplex(y, 0.3),
+        lambda y: project_capped_simplex(y, [1.0, -0.1, 1.0]),
+        lambda y: project_capped_simplex(y, [1.0, 1.0]),
+        lambda y: project_capped_simplex(y, np.nan),
+        lambda y: project_capped_simplex(y, 1.0, H=[1.0, 0.0, 1.0]),
+        lambda y: project_l1_ball(y, 0.0),
+        lambda y: project_l1_ball(y, -1.0),
+        lambda y: project_hyperplane(y, [0.0, 0.0, 0.0]),
+        lambda y: project_hyperplane(y, [1.0, 0.0]),
+        lambda y: project_box(y, 1.0, 0.0),
+        lambda y: project_box(y, np.nan, 0.0),
+        lambda y: project_simplex_diag_metric(y, [1.0, 0.0, 1.0]),
+        lambda y: project_simplex_diag_metric(y, [1.0, -1.0, 1.0]),
+        lambda y: project_l1_ball_diag_metric(y, [1.0, 1.0, 1.0], 0.0),
+        lambda y: project_weighted_l1_ball(y, [1.0, -1.0, 1.0], 1.0),
+        lambda y: project_simplex_full_metric(y, np.eye(2)),
+        lambda y: project_simplex_full_metric(y, -np.eye(3)),
+        lambda y: project_simplex_full_metric(y, np.eye(3) + np.triu(np.ones((3, 3)), 1)),
     ],
 )
 def test_sets_that_do_not_exist_are_refused(call: Callable[[np.ndarray], Any]) -> None:

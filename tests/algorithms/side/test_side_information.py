@@ -32,11 +32,11 @@ from tracker_strategies.algorithms import (
     SwitchingCost,
     UserDefined,
     WeightedL1,
-    side_from_dict,
 )
 from tracker_strategies.algorithms.numerics import kinks
 from tracker_strategies.algorithms.numerics.log_prox import log_return_root, log_return_simplex
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
+from tracker_strategies.algorithms.side import side_from_dict
 from tracker_strategies.algorithms.side.convex_approximation import sca
 from tracker_strategies.errors import InputError, ParameterError
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker_strategies.algorithms import choose_sparse_pls, sparsify
+from tracker_strategies.algorithms.sparse_pls import choose_sparse_pls, sparsify
 from tracker_strategies.algorithms.sparse_pls.batch import sparse_pls
 from tracker_strategies.algorithms.sparse_pls.thresholding import survivors
 from tracker_strategies.errors import InputError, ParameterError

@@ -13,7 +13,9 @@ from tests.algorithms.checks import market, run
 from tests.algorithms.numerics.test_simplex_qp import assert_optimal
 from tests.algorithms.sparse_pls.test_batch import groups
 from tests.algorithms.universe_checks import without
-from tracker_strategies.algorithms import FactorCount, SelfTuning, SparsePLS, beta_to_portfolio, sparsify
+from tracker_strategies.algorithms import SparsePLS
+from tracker_strategies.algorithms.regression import SelfTuning, beta_to_portfolio
+from tracker_strategies.algorithms.sparse_pls import FactorCount, sparsify
 from tracker_strategies.algorithms.sparse_pls.batch import sparse_pls
 from tracker_strategies.errors import InputError, ParameterError
 

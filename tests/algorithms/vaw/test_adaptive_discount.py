@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from tests.algorithms.checks import fingerprint, market
-from tracker_strategies.algorithms import (
-    VAW,
-    AdaptiveDiscount,
-    DiscountedVAW,
-    RealSpace,
-    Simplex,
-    StronglyAdaptive,
-    Vote,
-    discount_grid,
-)
+from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, RealSpace, Simplex, StronglyAdaptive, Vote
+from tracker_strategies.algorithms.vaw import discount_grid
 from tracker_strategies.errors import ParameterError
 
 

@@ -16,7 +16,8 @@ from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsA
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research.replay import replay
-from tracker_strategies.runner import backtest, record_of, strategy_by_name
+from tracker_strategies.runner import backtest, record_of
+from tracker_strategies.strategies.registry import load_strategy
 
 CASH, COSTS = 1_000_000.0, CostModel(bps=5)
 
@@ -191,7 +192,7 @@ def test_daily_bars_come_from_half_hours():
 # -- resampling inside cerebro ----------
 
 
-class Watcher(strategy_by_name("pa")):
+class Watcher(load_strategy("pa")):
     """The passive-aggressive tracker with an average of a resampled feed beside it."""
 
     def __init__(self):

@@ -11,9 +11,9 @@ from tests.papertrade.harness import COSTS, contents, decided_weights, open_acco
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.errors import RiskError
-from tracker_strategies.papertrade.loading import load_strategy
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
+from tracker_strategies.strategies.registry import load_strategy
 
 EVENTS = ("step", "step", "step", "step", "miss", "halt", "refuse")
 LIVING = {"listing_warmup": 3, "delist_after": 4}

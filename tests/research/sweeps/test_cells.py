@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research.sweeps import Candidate, Cell, Data, Halving, Range, Space, Sweep, WalkForward, Window
-from tracker_strategies.research.sweeps.asking.cells import _sources, code_version
 from tracker_strategies.research.sweeps.asking.space import parse_domains
 from tracker_strategies.research.sweeps.asking.spec import open_panels
 from tracker_strategies.research.sweeps.asking.windows import windows_of
@@ -58,20 +57,7 @@ def test_the_key_of_a_synthetic_market_is_its_description():
     assert a.key("1") != b.key("1")
 
 
-def test_the_code_version_is_stable_and_names_the_release():
-    assert code_version() == code_version()
-    release, _, digest = code_version().partition("+")
-    assert release
-    assert len(digest) == 12
-
-
 # -- candidates ----------
-
-
-def test_what_defines_a_figure_is_a_part_of_the_code_version():
-    """A row that was scored by another definition is not used again."""
-    hashed = {name for name, _ in _sources()}
-    assert {f"tracker_strategies/analysis/{name}.py" for name in ("metrics", "entry", "record", "analyzers")} <= hashed
 
 
 def test_a_grid_has_every_combination_once_and_forgets_what_only_repeats_a_default():

@@ -120,9 +120,9 @@ def test_a_tracking_error_budget_is_kept_on_the_training_window_and_used_up(name
     # With the lam that was found the learner keeps to the budget on the window, and uses most of it.
     from types import SimpleNamespace
 
-    from tracker_strategies.runner import default_params, strategy_by_name
+    from tracker_strategies.strategies.registry import default_params, load_strategy
 
-    cls = strategy_by_name(name)
+    cls = load_strategy(name)
     p = SimpleNamespace(**{**default_params(cls), **params})
     tuner = cls.make_tuner(p, panel.symbols)
     x = panel.close[1:201] / panel.close[:200] - 1.0

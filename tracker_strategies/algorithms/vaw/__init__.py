@@ -1,1 +1,5 @@
 """Vovk-Azoury-Warmuth forecasters: plain, discounted, with a vote over discounts, sketched."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies._fingerprint import strategy_fingerprint
+from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.brokers.base import Ticket
 from tracker_strategies.papertrade.deciding.by_cerebro import Balance, Checkpoint, Wish, needs_cerebro, replay
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_after, go_on
 from tracker_strategies.papertrade.deciding.risk import breaches
 from tracker_strategies.papertrade.deciding.tickets import client_id, in_shares, make_tickets
-from tracker_strategies.papertrade.errors import JournalError
+from tracker_strategies.papertrade.errors import JournalError, StrategyError
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.journal import seal
-from tracker_strategies.papertrade.loading import code_fingerprint, load_strategy
+from tracker_strategies.strategies.registry import load_strategy
 
 if TYPE_CHECKING:
     from tracker_strategies.papertrade.step import Step
@@ -33,8 +35,11 @@ class Decider:
     def __init__(self, step: Step) -> None:
         self.journal, self.config, self.limits = step.journal, step.config, step.limits
         self.broker, self.ledger = step.broker, step.ledger
-        self.strategy = load_strategy(self.config.strategy)
-        self.code = code_fingerprint(self.strategy)
+        try:
+            self.strategy = load_strategy(self.config.strategy)
+        except ParameterError as problem:  # the file was sound when the account was opened
+            raise StrategyError(f"{problem}; mend it and step again") from problem
+        self.code = strategy_fingerprint(self.strategy)
         self.kind, self.way = "", ""
         self.messages: list[str] = []
 

@@ -29,7 +29,7 @@ from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.deciding.by_cerebro import trade_again
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
-from tracker_strategies.papertrade.loading import load_strategy
+from tracker_strategies.strategies.registry import load_strategy
 
 FloatArray = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.leaderboard.rivals import SkfolioTracker
 from tracker_strategies.research.replay import replay
 from tracker_strategies.research.sweeps.running.worker import one_thread
-from tracker_strategies.runner import strategy_by_name
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+from tracker_strategies.strategies.registry import load_strategy
 
 Row = dict[str, Any]
 
@@ -64,19 +64,19 @@ def entrants(
     ablation : bool
         Also every combination of members, coordinates and cost term.
     """
-    chosen = [strategy_by_name(name) for name in names] or [cls for cls in STRATEGIES if cls.alias_name != "constant-weight"]
+    chosen = [load_strategy(name) for name in names] or [cls for cls in STRATEGIES if cls.alias_name != "constant-weight"]
     found = [Entrant(cls.alias_name, cls, AT_THEIR_BEST.get(cls.alias_name, {})) for cls in chosen]
     if skfolio:
         found.append(Entrant("skfolio", SkfolioTracker))
     if max_names is not None:
         for name in ("ensemble", "least-squares", "slait"):
             few = {"max_names": max_names, **AT_THEIR_BEST.get(name, {})}
-            found.append(Entrant(name, strategy_by_name(name), few, f"at most {max_names} names"))
+            found.append(Entrant(name, load_strategy(name), few, f"at most {max_names} names"))
     if ablation:
         for name, coordinates, cost in product(MEMBERS, COORDINATES, COST_TERMS):
             params = {"coordinates": coordinates, "cost_aware": cost}
             label = f"{name}, {coordinates}" + ("" if cost is None else f", cost_aware {cost:g}")
-            found.append(Entrant(label, strategy_by_name(name), params, "ablation"))
+            found.append(Entrant(label, load_strategy(name), params, "ablation"))
     return found
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, StronglyAdaptive, discount_grid
+from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, StronglyAdaptive
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.numerics.fixed_share import share_of
+from tracker_strategies.algorithms.vaw import discount_grid
 
 LAM = 1.0
 CURVE_POINTS = 200

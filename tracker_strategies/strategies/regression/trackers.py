@@ -1,41 +1,17 @@
-"""Sparse PLS, its rivals, and one portfolio for several indices, as Strategies."""
+"""The regressions as Strategies."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tracker_strategies.algorithms import RLS, AdaptiveLasso, MultiTargetPA, OnlineAlgorithm, RecursiveLars, SparsePLS
+from tracker_strategies.algorithms import RLS, AdaptiveLasso, OnlineAlgorithm, RecursiveLars
 from tracker_strategies.algorithms import RandomPortfolios as RandomLearners
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.strategies._limits import limits
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.compose import in_coordinates, minding_costs, refuse_both
-from tracker_strategies.strategies.target import numbers, omega_of
+from tracker_strategies.strategies.target import omega_of
 
 DEFAULT_NAMES = 30
-
-
-class MultiIndexTracker(TrackerStrategy):
-    """One portfolio inside the tolerances of several indices at once: passive-aggressive, with a constraint per index.
-
-    Params (beside those of :class:`TrackerStrategy`):
-      - ``eps`` (1e-4): tolerated tracking error of one bar, for all indices or one for each
-      - ``rule`` ("tubes"): "tubes" meets the indices one by one; "composite" follows their blend
-      - ``variant`` ("PA"), ``C`` (None), ``max_weight`` (None): as for :class:`PATracker`
-    """
-
-    alias_name = "multi-index"
-    diagnostic_lines: tuple[str, ...] = ("loss", "tau")
-    params: Any = (("eps", 1e-4), ("rule", "tubes"), ("variant", "PA"), ("C", None), ("max_weight", None))
-
-    @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """PA with as many tubes as there are targets."""
-        each = numbers("eps", p.eps, "a tolerated error >= 0, or one per index such as 1e-4,2e-4")
-        eps: Any = each[0] if len(each) == 1 else each
-        options = {name: getattr(p, name) for name in ("rule", "variant", "C")}
-        omega = omega_of(p, n_targets)
-        return MultiTargetPA(len(symbols), n_targets=n_targets, eps=eps, omega=omega, feasible=limits(p, symbols), **options)
 
 
 class RegressionTracker(TrackerStrategy):
@@ -53,39 +29,6 @@ class RegressionTracker(TrackerStrategy):
         """In holdings and minding costs, where asked for; the names are limited already."""
         refuse_both(p, algorithm)
         return minding_costs(p, in_coordinates(p, algorithm))
-
-
-class SparsePLSTracker(RegressionTracker):
-    """Incremental sparse partial least squares: a few names that carry the factors behind one or several indices.
-
-    Params (beside those of :class:`TrackerStrategy`):
-      - ``max_names`` (30): most names held
-      - ``theta`` (None): names per factor; None follows from ``max_names``
-      - ``n_factors`` (None): latent factors; ``adapt_factors`` (False) lets their number follow the data
-      - ``forgetting`` (0.998): discount of the past, or "self" to tune itself
-      - ``alpha`` (1e-5): mixture of principal components (1) and partial least squares (0)
-      - ``mapping`` ("refit"): from coefficients to weights: "refit" on the chosen names, or "project"
-      - ``standardise`` (True): look at correlations, not at covariances
-    """
-
-    alias_name = "sparse-pls"
-    diagnostic_lines: tuple[str, ...] = ("lambda", "factors", "held")
-    params: Any = (
-        ("max_names", 30),
-        ("theta", None),
-        ("n_factors", None),
-        ("adapt_factors", False),
-        ("forgetting", 0.998),
-        ("alpha", 1e-5),
-        ("mapping", "refit"),
-        ("standardise", True),
-    )
-
-    @classmethod
-    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """iS-PLS with a portfolio of at most ``max_names``."""
-        names = ("theta", "n_factors", "adapt_factors", "forgetting", "alpha", "mapping", "standardise")
-        return SparsePLS(len(symbols), max_names=at_most(p.max_names, symbols), **cls.options(p, n_targets, *names))
 
 
 class RLSTracker(RegressionTracker):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms import APAS, PA, PAS, ConstantWeights, OnlineAlgorithm, slait
+from tracker_strategies.algorithms import APAS, PA, PAS, ConstantWeights, OnlineAlgorithm
+from tracker_strategies.algorithms.passive_aggressive import slait
 
 FloatArray = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from tracker_strategies.algorithms import (
     Simplex,
     SwitchingCost,
     WeightedL1,
-    sca,
 )
+from tracker_strategies.algorithms.side import sca
 from tracker_strategies.algorithms.side.convex_approximation import sca_iterates
 from tracker_strategies.research.reproductions.apas.market import DataSet
 

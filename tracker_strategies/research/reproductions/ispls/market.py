@@ -18,11 +18,11 @@ from tracker_strategies.algorithms import (
     OnlineAlgorithm,
     RandomPortfolios,
     RecursiveLars,
-    SelfTuning,
     SparsePLS,
     StaticPortfolio,
     enhanced_target,
 )
+from tracker_strategies.algorithms.regression import SelfTuning
 from tracker_strategies.errors import DataError
 
 FloatArray = NDArray[np.float64]

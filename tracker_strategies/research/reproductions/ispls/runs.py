@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms import (
-    AdaptiveLasso,
-    FactorCount,
-    RecursiveLars,
-    SelfTuning,
-    SparsePLS,
-    choose_sparse_pls,
-    lars_path,
-)
+from tracker_strategies.algorithms import AdaptiveLasso, RecursiveLars, SparsePLS
+from tracker_strategies.algorithms.numerics import lars_path
+from tracker_strategies.algorithms.regression import SelfTuning
+from tracker_strategies.algorithms.sparse_pls import FactorCount, choose_sparse_pls
 from tracker_strategies.algorithms.sparse_pls.batch import sparse_pls
 from tracker_strategies.research.reproductions.ispls import data
 

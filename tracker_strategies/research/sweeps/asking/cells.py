@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-import datafeeds
-import tracker_strategies
 from datafeeds import MarketPanel, open_source, synthetic_market
-from tracker_strategies.algorithms.numerics import kernels
-from tracker_strategies.analysis.runfolder import DISTRIBUTION
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
@@ -24,24 +17,6 @@ from tracker_strategies.research.sweeps.asking.values import canonical, parse_va
 #: What runs a cell. They agree to 1e-9; the replay is about three times faster.
 ENGINES = ("replay", "cerebro")
 SYNTHETIC = "synthetic"
-#: Sources that show results and do not decide them: they are no part of the code version.
-_SHOWS = (
-    "cli.py",
-    "commands.py",
-    "run_pages.py",
-    "papertrade/*",
-    "analysis/charts.py",
-    "analysis/more_charts.py",
-    "analysis/comparison.py",
-    "analysis/figures.py",
-    "analysis/pages.py",
-    "analysis/tearsheet.py",
-    "analysis/quantstats_page.py",
-    "research/apas_*.py",
-    "research/lookahead.py",
-    "research/sweeps/*.py",
-)
-_DECIDES = ("research/sweeps/cells.py", "research/sweeps/worker.py")
 
 
 @dataclass(frozen=True)
@@ -166,34 +141,3 @@ class Cell:
             "code": code,
         }
         return hashlib.sha256(json.dumps(canonical(told)).encode()).hexdigest()[:32]
-
-
-def code_version() -> str:
-    """Version of the distribution, a hash of the sources that decide a row, and the kernels in use unless they are numpy's.
-
-    Pages, charts and the command line are left out: changing them does not make a sweep start anew. Kernels agree to 1e-12, and
-    equal keys promise equal rows.
-    """
-    return _version_of_sources() + ("" if kernels.in_use() == "numpy" else f".{kernels.in_use()}")
-
-
-@cache
-def _version_of_sources() -> str:
-    digest = hashlib.sha256()
-    for name, path in _sources():
-        digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-    try:
-        release = version(DISTRIBUTION)
-    except PackageNotFoundError:
-        release = "unknown"
-    return f"{release}+{digest.hexdigest()[:12]}"
-
-
-def _sources() -> Iterator[tuple[str, Path]]:
-    for package in (datafeeds, tracker_strategies):
-        root = Path(package.__file__ or "").parent
-        for path in sorted(root.rglob("*.py")):
-            name = path.relative_to(root)
-            shows = package is tracker_strategies and any(name.match(pattern) for pattern in _SHOWS)
-            if not shows or name.as_posix() in _DECIDES:
-                yield f"{package.__name__}/{name.as_posix()}", path

@@ -13,8 +13,8 @@ import numpy as np
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.values import canonical, parse_value
-from tracker_strategies.runner import check_params, default_params, strategy_by_name
 from tracker_strategies.strategies import STRATEGIES
+from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Candidate:
     @classmethod
     def of(cls, strategy: str, params: Mapping[str, Any]) -> Self:
         """Without parameters that only repeat a default: described alike, a run is the same run."""
-        defaults = default_params(strategy_by_name(strategy))
+        defaults = default_params(load_strategy(strategy))
         return cls(strategy, {k: v for k, v in params.items() if not _same(v, defaults[k])})
 
 
@@ -90,7 +90,7 @@ class Space:
 
     def __post_init__(self) -> None:
         """Every name is known, every parameter has somebody who takes it."""
-        names = tuple(dict.fromkeys(strategy_by_name(name).alias_name for name in self.strategies))
+        names = tuple(dict.fromkeys(load_strategy(name).alias_name for name in self.strategies))
         if not names:
             raise ParameterError(f"no strategy to run; name some of {', '.join(c.alias_name for c in STRATEGIES)}")
         object.__setattr__(self, "strategies", names)
@@ -99,20 +99,20 @@ class Space:
             owner, dot, name = key.rpartition(".")
             if name == "fill":
                 raise ParameterError("fill is no parameter of a grid: name the fill modes with fill")
-            if dot and strategy_by_name(owner).alias_name not in names:
+            if dot and load_strategy(owner).alias_name not in names:
                 raise ParameterError(f"{key}: {owner} is not among the strategies {', '.join(names)}")
-            takers = [strategy_by_name(owner)] if dot else [strategy_by_name(n) for n in names]
+            takers = [load_strategy(owner)] if dot else [load_strategy(n) for n in names]
             if not any(name in default_params(cls) for cls in takers):
                 check_params(takers[0], {name: None})
 
     def own(self, strategy: str) -> dict[str, Domain]:
         """The domains of one strategy; ``apas.eps`` goes before ``eps``."""
-        known = default_params(strategy_by_name(strategy))
+        known = default_params(load_strategy(strategy))
         common = {k: v for k, v in self.domains.items() if "." not in k and k in known}
         special = {
             k.rpartition(".")[2]: v
             for k, v in self.domains.items()
-            if "." in k and strategy_by_name(k.rpartition(".")[0]).alias_name == strategy
+            if "." in k and load_strategy(k.rpartition(".")[0]).alias_name == strategy
         }
         return {**common, **special}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tracker_strategies.analysis.pages.charts import INDEX, LOSS, OTHERS, PORTFOLIO, SOFT, Chart, finish, panels, percent_axis
 from tracker_strategies.research.sweeps.asking.objectives import units
 from tracker_strategies.research.sweeps.judging.results import Entry, Setting
-from tracker_strategies.runner import default_params, strategy_by_name
+from tracker_strategies.strategies.registry import default_params, load_strategy
 
 FloatArray = NDArray[np.float64]
 #: A chart with more points than this shows all on the frontier and a sample of the others.
@@ -26,7 +26,7 @@ def varying(entries: Sequence[Entry]) -> dict[str, list[Any]]:
     """Parameters of one strategy that take more than one value, in the order of its defaults, each with the entries' values."""
     if not entries:
         return {}
-    defaults = default_params(strategy_by_name(entries[0].strategy))
+    defaults = default_params(load_strategy(entries[0].strategy))
     named = set().union(*(e.params for e in entries))
     values = {name: [e.params.get(name, default) for e in entries] for name, default in defaults.items() if name in named}
     return {name: own for name, own in values.items() if len({repr(v) for v in own}) > 1}

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from tracker_strategies._fingerprint import code_version
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.research.sweeps.asking.cells import Cell, code_version
+from tracker_strategies.research.sweeps.asking.cells import Cell
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import Context, Sweep, open_panels

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from datafeeds import MarketPanel
+from tracker_strategies._fingerprint import code_version
 from tracker_strategies.errors import MissingExtraError, OutputError, ParameterError
-from tracker_strategies.research.sweeps.asking.cells import Cell, Data, code_version
+from tracker_strategies.research.sweeps.asking.cells import Cell, Data
 from tracker_strategies.research.sweeps.errors import WorkerError
 from tracker_strategies.research.sweeps.running.worker import (
     Row,

@@ -1,0 +1,9 @@
+from .diagnostics import diagnostics_observer as diagnostics_observer
+from .observers import EffectiveHoldings as EffectiveHoldings
+from .observers import ObserverError as ObserverError
+from .observers import PortfolioExcessReturn as PortfolioExcessReturn
+from .observers import PortfolioTrackingError as PortfolioTrackingError
+from .observers import Turnover as Turnover
+from .plotting import plot_to_file as plot_to_file
+from .tracking import ExcessReturn as ExcessReturn
+from .tracking import TrackingError as TrackingError

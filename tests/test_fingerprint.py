@@ -1,0 +1,87 @@
+"""Fingerprints of the code: what decides a result is in them, wherever it lies, and what only shows it is not."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tracker_strategies._fingerprint import code_version, deciding_sources, strategy_fingerprint
+from tracker_strategies.strategies import PATracker
+
+ROOT = Path(__file__).resolve().parents[1]
+SHOWS = ("analysis/pages/", "cli/", "papertrade/", "research/leaderboard/", "research/reproductions/", "testing/")
+
+
+def source_of(module):
+    """The file of a module of this project, or None."""
+    place = ROOT / module.replace(".", "/")
+    return next((p for p in (place.with_suffix(".py"), place / "__init__.py") if p.is_file()), None)
+
+
+def imported_by(path):
+    """Modules of this project that a file imports at its top: what it needs to be there at all."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                yield inside if source_of(inside) else node.module
+
+
+def needed_by(module):
+    """All sources that a module needs, by their imports."""
+    found, waiting = {}, [module]
+    while waiting:
+        path = source_of(waiting.pop())
+        if path is not None and path not in found:
+            found[path] = None
+            waiting += imported_by(path)
+    return {path.relative_to(ROOT).as_posix() for path in found if path.name != "__init__.py"}
+
+
+def test_the_code_version_is_stable_and_names_the_release():
+    assert code_version() == code_version()
+    release, _, digest = code_version().partition("+")
+    assert release
+    assert len(digest) == 12
+
+
+def test_whatever_decides_a_row_is_a_part_of_the_code_version():
+    """A row that other code has made is not used again. What the worker imports decides, but for the words of its errors."""
+    hashed = {name for name, _ in deciding_sources()}
+    needed = needed_by("tracker_strategies.research.replay") | needed_by("tracker_strategies.runner")
+    words = {"tracker_strategies/analysis/runfolder.py"}  # where runs are read and written, no figure in it
+    assert needed - hashed <= words
+    assert "tracker_strategies/algorithms/passive_aggressive/pa.py" in hashed
+    assert "datafeeds/panel.py" in hashed
+
+
+def test_what_only_shows_a_result_is_no_part_of_it():
+    shown = [name for name, _ in deciding_sources() if name.removeprefix("tracker_strategies/").startswith(SHOWS)]
+    assert not shown
+
+
+@pytest.mark.parametrize(
+    ("changed", "differs"),
+    [
+        ("tracker_strategies/algorithms/passive_aggressive/pa.py", True),  # two folders deep
+        ("tracker_strategies/execution/rebalancer.py", True),
+        ("tracker_strategies/strategies/passive_aggressive/__init__.py", True),
+        ("tracker_strategies/analysis/pages/tear_sheet.py", False),
+        ("tracker_strategies/cli/run.py", False),
+    ],
+)
+def test_a_change_at_any_depth_changes_the_fingerprint_of_an_account(tmp_path, changed, differs):
+    for package in ("datafeeds", "tracker_strategies"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "sample"))
+    with (tmp_path / changed).open("a") as file:
+        file.write("\n# a change\n")
+    code = (
+        "from tracker_strategies._fingerprint import strategy_fingerprint\n"
+        "from tracker_strategies.strategies import PATracker\n"
+        "print(strategy_fingerprint(PATracker))"
+    )
+    theirs = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+    assert (theirs != strategy_fingerprint(PATracker)) is differs

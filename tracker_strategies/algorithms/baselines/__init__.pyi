@@ -1,0 +1,2 @@
+from .constant import ConstantWeights as ConstantWeights
+from .static import StaticPortfolio as StaticPortfolio

@@ -1,0 +1,10 @@
+from .adagrad import AdaGrad as AdaGrad
+from .arow import AROW as AROW
+from .first_order import FOBOS as FOBOS
+from .first_order import OGD as OGD
+from .first_order import RDA as RDA
+from .metric_projections import project_l1_ball_diag_metric as project_l1_ball_diag_metric
+from .metric_projections import project_simplex_diag_metric as project_simplex_diag_metric
+from .metric_projections import project_simplex_full_metric as project_simplex_full_metric
+from .metric_projections import project_weighted_l1_ball as project_weighted_l1_ball
+from .sparse_adagrad import SparseAdaGrad as SparseAdaGrad

@@ -1,0 +1,2 @@
+from .dense import LeastSquares as LeastSquares
+from .sparse import SparseLeastSquares as SparseLeastSquares

@@ -1,0 +1,12 @@
+from .apas import APAS as APAS
+from .batch import BatchResult as BatchResult
+from .batch import pa_batch as pa_batch
+from .batch_slait import SlaitResult as SlaitResult
+from .batch_slait import slait as slait
+from .multi_target import MultiTargetPA as MultiTargetPA
+from .multiplicative import MultiplicativePA as MultiplicativePA
+from .online_slait import SLAIT as SLAIT
+from .pa import PA as PA
+from .pas import PAS as PAS
+from .tasks import PAClassifier as PAClassifier
+from .tasks import PAUniclass as PAUniclass

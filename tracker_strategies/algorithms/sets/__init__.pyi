@@ -1,0 +1,14 @@
+from .feasible import Box as Box
+from .feasible import CappedSimplex as CappedSimplex
+from .feasible import FeasibleSet as FeasibleSet
+from .feasible import Hyperplane as Hyperplane
+from .feasible import L1Ball as L1Ball
+from .feasible import RealSpace as RealSpace
+from .feasible import Simplex as Simplex
+from .feasible import feasible_from_dict as feasible_from_dict
+from .grouped import GroupedSimplex as GroupedSimplex
+from .projections import project_box as project_box
+from .projections import project_capped_simplex as project_capped_simplex
+from .projections import project_hyperplane as project_hyperplane
+from .projections import project_l1_ball as project_l1_ball
+from .projections import project_simplex as project_simplex

@@ -1,0 +1,14 @@
+from .base import Round as Round
+from .base import SideInformation as SideInformation
+from .base import Sum as Sum
+from .base import side_from_dict as side_from_dict
+from .convex_approximation import sca as sca
+from .costs import GroupLasso as GroupLasso
+from .costs import SwitchingCost as SwitchingCost
+from .costs import WeightedL1 as WeightedL1
+from .smooth import AlphaSignal as AlphaSignal
+from .smooth import Constant as Constant
+from .smooth import Linear as Linear
+from .smooth import NegativeLogReturn as NegativeLogReturn
+from .smooth import Quadratic as Quadratic
+from .smooth import UserDefined as UserDefined

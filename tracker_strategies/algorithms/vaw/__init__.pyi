@@ -1,0 +1,7 @@
+from ._discount_grid import discount_grid as discount_grid
+from ._discount_grid import geometric_intervals as geometric_intervals
+from .adaptive_discount import AdaptiveDiscount as AdaptiveDiscount
+from .sketched import SketchedVAW as SketchedVAW
+from .strongly_adaptive import StronglyAdaptive as StronglyAdaptive
+from .vaw import VAW as VAW
+from .vaw import DiscountedVAW as DiscountedVAW

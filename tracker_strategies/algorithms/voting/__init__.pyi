@@ -1,0 +1,1 @@
+from .vote import Vote as Vote

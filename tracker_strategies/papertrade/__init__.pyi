@@ -1,0 +1,9 @@
+from .account import PaperAccount as PaperAccount
+from .brokers.alpaca import AlpacaBroker as AlpacaBroker
+from .brokers.faults import Faults as Faults
+from .brokers.faults import FaultyBroker as FaultyBroker
+from .brokers.simulated import SimulatedBroker as SimulatedBroker
+from .config import AccountConfig as AccountConfig
+from .config import Limits as Limits
+from .live.store import PaperStore as PaperStore
+from .step import StepResult as StepResult

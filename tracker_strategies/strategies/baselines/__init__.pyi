@@ -1,0 +1,3 @@
+from .trackers import BuyAndHold as BuyAndHold
+from .trackers import ConstantWeight as ConstantWeight
+from .trackers import EqualWeight as EqualWeight

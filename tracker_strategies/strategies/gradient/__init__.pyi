@@ -1,0 +1,1 @@
+from .trackers import AdaGradTracker as AdaGradTracker

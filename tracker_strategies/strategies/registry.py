@@ -1,0 +1,119 @@
+"""From the name of a strategy to its class: one table, one way, for every command and every package.
+
+The table is plain data: whether a name is known is answered without importing backtrader, pandas or a learner.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from tracker_strategies.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tracker_strategies.strategies.base import TrackerStrategy
+
+#: Name on the command line, the folder of its family and its class, in the order in which they are listed.
+NAMES: dict[str, tuple[str, str]] = {
+    "ensemble": ("voting", "EnsembleTracker"),
+    "enhanced-ensemble": ("voting", "EnhancedEnsembleTracker"),
+    "least-squares": ("least_squares", "LeastSquaresTracker"),
+    "pa": ("passive_aggressive", "PATracker"),
+    "pas": ("passive_aggressive", "PASTracker"),
+    "apas": ("passive_aggressive", "APASTracker"),
+    "multiplicative-pa": ("passive_aggressive", "MultiplicativePATracker"),
+    "adagrad": ("gradient", "AdaGradTracker"),
+    "vaw": ("vaw", "VAWTracker"),
+    "discounted-vaw": ("vaw", "DiscountedVAWTracker"),
+    "adaptive-discount": ("vaw", "AdaptiveDiscountTracker"),
+    "sparse-pls": ("sparse_pls", "SparsePLSTracker"),
+    "multi-index": ("passive_aggressive", "MultiIndexTracker"),
+    "rls": ("regression", "RLSTracker"),
+    "recursive-lars": ("regression", "RecursiveLarsTracker"),
+    "adaptive-lasso": ("regression", "AdaptiveLassoTracker"),
+    "slait": ("passive_aggressive", "SLAITTracker"),
+    "random-portfolio": ("regression", "RandomPortfolios"),
+    "equal-weight": ("baselines", "EqualWeight"),
+    "buy-and-hold": ("baselines", "BuyAndHold"),
+    "constant-weight": ("baselines", "ConstantWeight"),
+}
+_BY_CLASS = {cls: name for name, (_, cls) in NAMES.items()}
+
+
+def is_strategy(name: str) -> bool:
+    """Whether a word is the name of a strategy of this project, as a command (``pa``) or as a class (``PATracker``)."""
+    return name in NAMES or name in _BY_CLASS
+
+
+def check_name(name: str) -> None:
+    """Raise :class:`ParameterError` for a word that can be no strategy; a file or a module behind it is not opened."""
+    if not is_strategy(name) and ":" not in name:
+        near = get_close_matches(name, NAMES, n=1)
+        raise ParameterError(
+            f"unknown strategy {name!r}"
+            + (f"; did you mean {near[0]}?" if near else "")
+            + f"; choose one of {', '.join(NAMES)}, or path/to/file.py:Class for one of your own"
+        )
+
+
+def load_strategy(name: str) -> type[TrackerStrategy]:
+    """The class of a strategy: by its name, its class's name, ``path/to/file.py:Class``, or ``module:Class``.
+
+    Raises
+    ------
+    ParameterError
+        When the name is unknown, the file cannot be imported, or what it names is no strategy.
+    """
+    check_name(name)
+    if is_strategy(name):
+        family, cls = NAMES[_BY_CLASS.get(name, name)]
+        found: type[TrackerStrategy] = getattr(importlib.import_module(f"tracker_strategies.strategies.{family}"), cls)
+        return found
+    from tracker_strategies.strategies.base import TrackerStrategy
+
+    where, _, attribute = name.rpartition(":")
+    try:
+        module = _from_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
+        own = getattr(module, attribute)
+    except Exception as problem:  # a user's file may raise anything while it is imported
+        raise ParameterError(f"cannot load the strategy {name!r}: {type(problem).__name__}: {problem}") from problem
+    if not (isinstance(own, type) and issubclass(own, TrackerStrategy)):
+        raise ParameterError(f"{name!r} is no TrackerStrategy; derive it from one")
+    return own
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    name = f"strategy_file_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # backtrader looks its classes' modules up
+    # From the source, not by the loader: that would take an old bytecode for a file changed within the second.
+    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    return module
+
+
+def default_params(cls: type[TrackerStrategy]) -> dict[str, Any]:
+    """Parameters of a strategy with their defaults, those of its algorithm first."""
+    from tracker_strategies.strategies.base import TrackerStrategy
+
+    every = dict(cls.params._getitems())
+    common = dict(TrackerStrategy.params._getitems())
+    return {**{k: v for k, v in every.items() if k not in common}, **{k: every[k] for k in common}}
+
+
+def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
+    """Raise :class:`ParameterError` for a name that the strategy does not have."""
+    known = default_params(cls)
+    for name in params:
+        if name not in known:
+            raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")

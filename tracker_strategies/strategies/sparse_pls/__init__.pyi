@@ -1,0 +1,1 @@
+from .trackers import SparsePLSTracker as SparsePLSTracker

@@ -1,0 +1,3 @@
+from .trackers import AdaptiveDiscountTracker as AdaptiveDiscountTracker
+from .trackers import DiscountedVAWTracker as DiscountedVAWTracker
+from .trackers import VAWTracker as VAWTracker

@@ -1,0 +1,2 @@
+from .ensemble import EnsembleTracker as EnsembleTracker
+from .tilted_ensemble import EnhancedEnsembleTracker as EnhancedEnsembleTracker
