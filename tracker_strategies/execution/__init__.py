@@ -1,1 +1,5 @@
-"""Weights to orders: costs, rebalancer, schedules, fill modes, and the desk that reaches the broker."""
+"""From bars to prices that may be used, and from weights to orders: gate, universe, rebalancer, costs, timing, brokers."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

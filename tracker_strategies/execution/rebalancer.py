@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.errors import AccountError, InputError, ParameterError
-from tracker_strategies.execution._scale import affordable_scale, affordable_scale_by_name
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.sums import inner, scaled, total
+from tracker_strategies.execution.sums import affordable_scale, affordable_scale_by_name, inner, scaled, total
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -22,10 +22,9 @@ from scipy.linalg.blas import daxpy, ddot, dscal
 
 from datafeeds import MarketPanel
 from tracker_strategies.analysis.entry import Entry
-from tracker_strategies.execution._scale import affordable_scale
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.rebalancer import DUST
-from tracker_strategies.execution.sums import scaled, total
+from tracker_strategies.execution.sums import affordable_scale, scaled, total
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.tracker import Tracker
 

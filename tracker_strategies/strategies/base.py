@@ -21,8 +21,7 @@ from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
 from tracker_strategies.execution.rebalancer import Rebalancer
-from tracker_strategies.execution.schedule import Schedule
-from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.tracker_route import TrackerDesk
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies._first_bars import guard_first_bars

@@ -15,8 +15,7 @@ from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.order_route import Desk
 from tracker_strategies.execution.rebalancer import Rebalancer
-from tracker_strategies.execution.schedule import Schedule
-from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies.target import Goal
 from tracker_strategies.strategies.te_budget import BudgetTuner

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.schedule import Schedule
+from tracker_strategies.execution.timing import Schedule
 
 DAYS = pd.bdate_range("2021-11-15", periods=120).to_numpy()
 

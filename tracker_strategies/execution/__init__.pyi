@@ -1,0 +1,9 @@
+from .basket.broker import BasketBroker as BasketBroker
+from .commission import charge as charge
+from .commission import costs_of as costs_of
+from .costs import CostModel as CostModel
+from .gate import Bar as Bar
+from .rebalancer import Rebalancer as Rebalancer
+from .timing import FillMode as FillMode
+from .timing import Schedule as Schedule
+from .universe import Universe as Universe
