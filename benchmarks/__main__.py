@@ -12,15 +12,14 @@ from rich.console import Console
 from rich.table import Table
 
 import benchmarks
-from benchmarks.measure import Report, machine
-
-HELPERS = ("markets", "measure", "peers", "preset")
+from benchmarks._measure import Report, machine
 
 
-def names() -> list[str]:
-    return sorted(
-        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in HELPERS and not m.name.startswith("_")
-    )
+def modules() -> dict[str, str]:
+    """Module of each benchmark by its name; files that begin with an underscore are none."""
+    found = pkgutil.walk_packages(benchmarks.__path__, "benchmarks.")
+    named = ((m.name.rpartition(".")[2], m.name) for m in found if not m.ispkg)
+    return dict(sorted((name, module) for name, module in named if not name.startswith("_")))
 
 
 def show(report: Report, console: Console) -> None:
@@ -38,17 +37,18 @@ def show(report: Report, console: Console) -> None:
 
 
 def main() -> int:
+    known = modules()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(names())}; all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(known)}; all by default")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.names if name not in names()]
+    unknown = [name for name in arguments.names if name not in known]
     if unknown:
-        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(names())}")
+        parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(known)}")
     console = Console(stderr=arguments.json)
     reports = []
-    for name in arguments.names or names():
-        report = importlib.import_module(f"benchmarks.{name}").run()
+    for name in arguments.names or known:
+        report = importlib.import_module(known[name]).run()
         reports.append(report)
         show(report, console)
     about = machine()

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Report, side_by_side
-from benchmarks.prox import market
+from benchmarks._measure import Report, side_by_side
+from benchmarks.algorithms.prox import market
 from tracker_strategies.algorithms import APAS, PA
 
 SIZES = (500, 5000)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.markets import N_ASSETS, N_BARS
-from benchmarks.measure import Report, side_by_side
+from benchmarks._markets import N_ASSETS, N_BARS
+from benchmarks._measure import Report, side_by_side
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data, Window
 from tracker_strategies.research.sweeps.asking.space import Space
 from tracker_strategies.research.sweeps.asking.spec import Sweep, open_panels

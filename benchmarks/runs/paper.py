@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.measure import Report, side_by_side
+from benchmarks._measure import Report, side_by_side
 from datafeeds import MarketPanel, open_source, synthetic_market
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade import PaperAccount

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Report, side_by_side
-from benchmarks.prox import Input, inputs_of_apas, market
+from benchmarks._measure import Report, side_by_side
+from benchmarks.algorithms.prox import Input, inputs_of_apas, market
 from tracker_strategies.algorithms import APAS, PA, NegativeLogReturn, OnlineAlgorithm, Simplex
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.least_squares.dense import PRECISION

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Report
-from benchmarks.prox import inputs_of_apas, market
+from benchmarks._measure import Report
+from benchmarks.algorithms.prox import inputs_of_apas, market
 from tracker_strategies import algorithms as alg
 from tracker_strategies.algorithms import OnlineAlgorithm, Simplex
 

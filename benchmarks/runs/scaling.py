@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from benchmarks.measure import Report
+from benchmarks._measure import Report
 
 SIZES = (100, 453, 1000, 2000, 5000)
 LENGTHS = (503, 2520)

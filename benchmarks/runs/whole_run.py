@@ -7,8 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.markets import N_ASSETS, N_BARS
-from benchmarks.measure import Report, side_by_side
+from benchmarks._markets import N_ASSETS, N_BARS
+from benchmarks._measure import Report, side_by_side
 from datafeeds import open_source, synthetic_market
 from tracker_strategies.algorithms import PA
 from tracker_strategies.execution.costs import CostModel

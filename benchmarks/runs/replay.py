@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.markets import N_ASSETS, N_BARS
-from benchmarks.measure import Report, side_by_side
+from benchmarks._markets import N_ASSETS, N_BARS
+from benchmarks._measure import Report, side_by_side
 from datafeeds import synthetic_market
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research.replay import replay

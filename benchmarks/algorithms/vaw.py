@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Report, side_by_side
-from benchmarks.prox import market
+from benchmarks._measure import Report, side_by_side
+from benchmarks.algorithms.prox import market
 from tracker_strategies.algorithms import AdaptiveDiscount, DiscountedVAW, SketchedVAW
 from tracker_strategies.algorithms.vaw import discount_grid
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge
@@ -218,7 +218,7 @@ PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
 def part(name: str, d: int) -> Any:
     """Run one part in a process of its own."""
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "benchmarks.vaw", name, str(d)]
+    command = [sys.executable, "-m", "benchmarks.algorithms.vaw", name, str(d)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | threads)
     return json.loads(done.stdout)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import backtrader as bt
 
-from benchmarks.markets import benchmark_panel, pandas_feeds
-from benchmarks.measure import Report, side_by_side
-from benchmarks.peers import BPS, CASH, PEERS
-from benchmarks.preset import ListeningPreset, NaivePreset, Preset, random_weights
+from benchmarks._markets import benchmark_panel, pandas_feeds
+from benchmarks._measure import Report, side_by_side
+from benchmarks.runs._peers import BPS, CASH, PEERS
+from benchmarks.runs._preset import ListeningPreset, NaivePreset, Preset, random_weights
 from datafeeds import IndexData, MarketPanel
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Report, Timing, side_by_side
+from benchmarks._measure import Report, Timing, side_by_side
 from tracker_strategies.algorithms import APAS, NegativeLogReturn, Round, Simplex
 from tracker_strategies.algorithms.side import sca
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.measure import Report, side_by_side
+from benchmarks._measure import Report, side_by_side
 from datafeeds import MarketPanel, open_source, synthetic_market
 
 N_ASSETS, N_BARS = 2000, 2520

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.measure import Report, side_by_side
+from benchmarks._measure import Report, side_by_side
 from datafeeds import synthetic_market
 from tracker_strategies.analysis.pages.comparison_page import comparison
 from tracker_strategies.analysis.pages.quantstats_page import require_quantstats

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Report, side_by_side
-from benchmarks.prox import market
+from benchmarks._measure import Report, side_by_side
+from benchmarks.algorithms.prox import market
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.algorithms import LeastSquares
 from tracker_strategies.execution.costs import CostModel
@@ -24,7 +24,7 @@ from tracker_strategies.research.replay import replay
 from tracker_strategies.research.sweeps.running.worker import one_thread
 from tracker_strategies.strategies import EnsembleTracker
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 MARKETS = ("nasdaq100_2019_2020_daily", "orlib_sp100_98_weekly", "orlib_nikkei225_weekly", "orlib_hangseng31_weekly")
 #: Markets of hundreds of names: SLAIT would take many minutes there and sits out.
 LARGE = ("sp500_2015_2020_daily",)

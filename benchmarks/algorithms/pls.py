@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import Report, side_by_side
+from benchmarks._measure import Report, side_by_side
 from tracker_strategies.algorithms import RecursiveLars, SparsePLS
 from tracker_strategies.algorithms.numerics.lapack import blas
 from tracker_strategies.research.reproductions.ispls import data

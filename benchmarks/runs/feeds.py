@@ -6,8 +6,8 @@ from typing import Any
 
 import backtrader as bt
 
-from benchmarks.markets import benchmark_panel, pandas_feeds
-from benchmarks.measure import Report, side_by_side
+from benchmarks._markets import benchmark_panel, pandas_feeds
+from benchmarks._measure import Report, side_by_side
 from datafeeds import IndexData
 
 

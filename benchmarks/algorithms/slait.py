@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.measure import Report
+from benchmarks._measure import Report
 from tracker_strategies.algorithms.passive_aggressive import slait
 from tracker_strategies.algorithms.passive_aggressive.batch_slait import several_starts
 from tracker_strategies.research.sweeps.running.worker import one_thread
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 WINDOW, SEEDS, FEW, MANY = 100, 10, 8, 40
 MANY_SEED = 1000
 """Of the forty starts: none of the ten."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the mathematics: one round of a learner, and its parts."""
