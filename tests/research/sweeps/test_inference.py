@@ -166,3 +166,30 @@ def test_intervals_hold_what_they_promise():
         low, high = interval(path, OBJECTIVES["te_rms"], resamples(400, 200))
         inside += low <= 1e-3 <= high
     assert 176 <= inside <= 199
+
+
+# -- an independent implementation beside ours (arch: Sheppard's stationary bootstrap and test for superior predictive ability) ------
+
+
+def test_resamples_move_means_as_those_of_arch():
+    arch = pytest.importorskip("arch.bootstrap", reason="arch is not installed: extra 'dev'")
+    e = noise(3, 4, 400, memory=0.3)[1:]
+    ours = resamples(400, 4000).deviations(e).std(axis=0, ddof=1)
+    theirs = arch.StationaryBootstrap(block_length(400), e.T, seed=1).var(lambda rows: rows.mean(axis=0), 4000) ** 0.5
+    np.testing.assert_allclose(ours, theirs, rtol=0.06)
+
+
+@pytest.mark.parametrize("edge", [0.0, 0.1, 0.2])
+def test_the_best_cell_is_as_sure_as_with_archs_draws(edge):
+    """Hansen's statistic on arch's resamples. Its own SPA takes the maximum of plain means; ours are studentised, as in the paper."""
+    arch = pytest.importorskip("arch.bootstrap", reason="arch is not installed: extra 'dev'")
+    for seed in range(4):
+        e = noise(seed, 8, 300)
+        e[1] *= 1.0 - edge
+        gain = (e[0] ** 2 - e[1:] ** 2).T
+        drawn = arch.StationaryBootstrap(block_length(300), gain, seed=seed).apply(lambda rows: rows.mean(axis=0), 4000)
+        moved = drawn - gain.mean(axis=0)
+        t = gain.mean(axis=0) / moved.std(axis=0, ddof=1)
+        hopeless = t <= -math.sqrt(2.0 * math.log(math.log(300)))
+        best = (moved / moved.std(axis=0, ddof=1) + np.where(hopeless, t, 0.0)).max(axis=1)
+        assert judged(e, "te_rms", 4000).p.min() == pytest.approx((best >= t.max()).mean(), abs=0.04)
