@@ -168,7 +168,7 @@ def test_intervals_hold_what_they_promise():
     assert 176 <= inside <= 199
 
 
-# -- an independent implementation beside ours (arch: Sheppard's stationary bootstrap and test for superior predictive ability) ------
+# -- an independent implementation beside ours ----------
 
 
 def test_resamples_move_means_as_those_of_arch():
@@ -181,7 +181,7 @@ def test_resamples_move_means_as_those_of_arch():
 
 @pytest.mark.parametrize("edge", [0.0, 0.1, 0.2])
 def test_the_best_cell_is_as_sure_as_with_archs_draws(edge):
-    """Hansen's statistic on arch's resamples. Its own SPA takes the maximum of plain means; ours are studentised, as in the paper."""
+    """Hansen's statistic on arch's resamples. (Its own SPA takes the maximum of plain means, not of studentised ones.)"""
     arch = pytest.importorskip("arch.bootstrap", reason="arch is not installed: extra 'dev'")
     for seed in range(4):
         e = noise(seed, 8, 300)
