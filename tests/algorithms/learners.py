@@ -224,8 +224,6 @@ PORTFOLIO_LEARNERS = [
         lambda n: Vote(n, members=[PA(n), DiscountedVAW(n), ConstantWeights(n)]),
         make_for_many_rounds=lambda n: Vote(n, members=[PA(n), ConstantWeights(n)]),
     ),
-    Learner("vote of votes", lambda n: Vote(n, members=[PAS(n), slait_every_third(n), Vote(n, members=[PA(n)])]), 500),
-    Learner("vote with restarts", lambda n: Vote(n, members=[PA(n), PA(n, eps=0.0)], restarts=True, horizon=500), 5_000),
 ]
 """Weights on the simplex, whatever happens."""
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask
-from tracker_strategies.algorithms.sets.feasible import feasible_from_dict
-from tracker_strategies.algorithms.side.base import side_from_dict
 from tracker_strategies.errors import ParameterError
 
 STATE_VERSION = 1
+
+PROJECT = __name__.partition(".")[0]
+
+READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
+"""What makes a parameter from the dict of plain values that describes it, by the entry that such a dict has and no other."""
+
+_CLASSES: dict[str, type[Any]] = {}
 
 
 class Stored:
@@ -23,6 +29,17 @@ class Stored:
 
     _state: ClassVar[tuple[str, ...]] = ()
     """Attributes that a continuation needs: floats, ints, strings, arrays, and pieces with a state of their own."""
+
+    _key: ClassVar[str]
+    """Name of the class in states: its own for classes of this project, with the module for all others, so that nobody's `PA`
+    is taken for another's. A module that is loaded again replaces its classes.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        ours = cls.__module__.partition(".")[0] == PROJECT
+        cls._key = cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
+        _CLASSES[cls._key] = cls
 
     def _stored(self) -> tuple[str, ...]:
         return self._state
@@ -53,7 +70,7 @@ class Part(Stored):
     """A piece of a learner that has a state of its own and no parameters beside it: it is rebuilt from its values alone."""
 
     def _values(self) -> dict[str, Any]:
-        return {"part": type(self).__name__, **super()._values()}
+        return {"part": self._key, **super()._values()}
 
 
 class Stateful(Stored):
@@ -78,7 +95,7 @@ class Stateful(Stored):
         return {k: _plain_parameter(v) for k, v in self._parameters().items()}
 
     def _head(self) -> dict[str, Any]:
-        return {"algorithm": type(self).__name__, "version": STATE_VERSION, "n_assets": self.n_assets}
+        return {"algorithm": self._key, "version": STATE_VERSION, "n_assets": self.n_assets}
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a bit-equal continuation needs.
@@ -102,8 +119,8 @@ class Stateful(Stored):
             params, state = dict(d["params"]), d["state"]
         except (KeyError, TypeError, ValueError) as problem:
             raise ParameterError(f"not a state of {cls.__name__}: missing or malformed {problem}") from problem
-        if name != cls.__name__ or version != STATE_VERSION:
-            raise ParameterError(f"a state of {name} version {version} cannot restore {cls.__name__} version {STATE_VERSION}")
+        if name != cls._key or version != STATE_VERSION:
+            raise ParameterError(f"a state of {name} version {version} cannot restore {cls._key} version {STATE_VERSION}")
         learner = cls._made(n_assets, params | parameters)
         try:
             learner._restore(state)
@@ -172,7 +189,10 @@ def _parameter(value: Any) -> Any:
         return value
     if "algorithm" in value:
         return _named(Stateful, value["algorithm"])._made(value["n_assets"], value["params"])
-    return side_from_dict(value) if "term" in value else feasible_from_dict(value)
+    for tag, reader in READERS.items():
+        if tag in value:
+            return reader(value)
+    raise ParameterError(f"a parameter stored as a dict has an entry {', '.join(('algorithm', *READERS))}; got {sorted(value)}")
 
 
 def _revived(name: str, current: Any, values: dict[str, Any]) -> Any:
@@ -191,15 +211,12 @@ def _revived(name: str, current: Any, values: dict[str, Any]) -> Any:
     return current
 
 
-def _named(base: type[Any], name: Any) -> Any:
-    """Return the class of that name among those derived from `base`."""
-    waiting = [base]
-    while waiting:
-        cls = waiting.pop()
-        if cls.__name__ == name:
-            return cls
-        waiting += cls.__subclasses__()
-    raise ParameterError(f"{name!r} is not a known {base.__name__}; import the module that defines it first")
+def _named(base: type[Any], key: Any) -> Any:
+    """Return the class derived from `base` that states call `key`."""
+    cls = _CLASSES.get(key)
+    if cls is None or not issubclass(cls, base):
+        raise ParameterError(f"{key!r} is not a known {base.__name__}; import the module that defines it first")
+    return cls
 
 
 def _plain(value: Any) -> Any:

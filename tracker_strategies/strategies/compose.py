@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracker_strategies.algorithms import CostAware, Holdings, OnlineAlgorithm, TopNames
-from tracker_strategies.algorithms.wrappers._composition import limits_of
+from tracker_strategies.algorithms.wrapper import limits_of
 from tracker_strategies.errors import ParameterError
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.algorithms.checks import fingerprint, market
-from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, RealSpace, Simplex, StronglyAdaptive, Vote
+from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, RealSpace, Simplex, StronglyAdaptive
+from tracker_strategies.algorithms.numerics import FixedShare
 from tracker_strategies.algorithms.vaw import discount_grid
 from tracker_strategies.errors import ParameterError
 
@@ -28,18 +29,20 @@ def switching(T: int = 400) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("hint", ["zero", "last", "self"])
 @pytest.mark.parametrize("rounds", [0, 12])
 def test_it_is_the_generic_vote_of_discounted_forecasters(hint: str, rounds: int) -> None:
-    """One class with one Gram matrix, or one forecaster for each discount in the range-clipped vote: the same numbers."""
+    """One class with one Gram matrix, or one forecaster for each discount and a vote as the paper writes it: the same numbers."""
     X, Y = market(12, 60)
     gammas = [0.9, 0.99, 1.0]
     options: dict[str, Any] = {"hint": hint, "prior": None, "lam": 1e-3, "dual_rounds": rounds}
     joint = AdaptiveDiscount(12, gammas=gammas, **options)
     members = [DiscountedVAW(12, gamma=g, **options) for g in gammas]
-    vote = Vote(12, members=members, predictions="forecast", clip=True, rate=0.5, share=None)
+    vote, range_so_far = FixedShare(3), 0.0
     for x, y in zip(X, Y, strict=True):
-        forecast = joint.forecast(x)
-        joint.update(x, y)
-        vote.update(x, y)
-        assert vote.diagnostics()["prediction"] == pytest.approx(forecast, rel=1e-9, abs=1e-13)
+        predictions = np.clip([member.forecast(x) for member in members], -range_so_far, range_so_far)
+        assert joint.forecast(x) == pytest.approx(vote.p @ predictions, rel=1e-9, abs=1e-13)
+        vote.learn(0.5 * (predictions - y) ** 2)
+        range_so_far = max(range_so_far, abs(y))
+        for learner in (joint, *members):
+            learner.update(x, y)
         np.testing.assert_allclose(vote.p, joint.p, rtol=1e-9)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,12 +18,10 @@ from tracker_strategies.algorithms import (
     RDA,
     AdaGrad,
     CappedSimplex,
-    Constant,
     ConstantWeights,
     CostAware,
     DiscountedVAW,
     FeasibleSet,
-    GroupedSimplex,
     Holdings,
     LeastSquares,
     OnlineAlgorithm,
@@ -33,93 +31,88 @@ from tracker_strategies.algorithms import (
     Vote,
 )
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.testing.composition import (
+    CHAINS,
+    IDENTITIES,
+    SETS,
+    WRAPPERS,
+    Chain,
+    N,
+    check_chain,
+    check_composition,
+    is_refused,
+)
 
-N, NAMES = 8, 3
-
-WRAPPERS: dict[str, Callable[[int, OnlineAlgorithm], OnlineAlgorithm]] = {
-    "Holdings": lambda n, a: Holdings(n, learner=a),
-    "Vote": lambda n, a: Vote(n, members=[a, a.fresh()]),
-    "TopNames": lambda n, a: TopNames(n, learner=a, max_names=min(n, NAMES)),
-    "CostAware": lambda n, a: CostAware(n, learner=a, cost_bps=10.0),
-    "Tilted": lambda n, a: Tilted(n, learner=a, lam=0.5),
+LEARNERS: dict[str, Callable[[int, FeasibleSet], OnlineAlgorithm]] = {
+    "passive": lambda n, W: PA(n, eps=1.0, feasible=W),
+    "aggressive": lambda n, W: PA(n, eps=0.0, feasible=W),
+    "regression": lambda n, W: DiscountedVAW(n, gamma=0.95, lam=1e-4, feasible=W),
 }
-SETS: dict[str, FeasibleSet] = {
-    "simplex": Simplex(),
-    "caps": CappedSimplex(0.25),
-    "sectors": GroupedSimplex([[0, 1, 2], [3, 4]], upper=[0.4, 0.3], u=0.5),
-}
-LEARNERS: dict[str, Callable[[FeasibleSet], OnlineAlgorithm]] = {
-    "passive": lambda W: PA(N, eps=1.0, feasible=W),
-    "aggressive": lambda W: PA(N, eps=0.0, feasible=W),
-    "regression": lambda W: DiscountedVAW(N, gamma=0.95, lam=1e-4, feasible=W),
-}
-CHAINS = [chain for k in (1, 2, 3) for chain in itertools.product(WRAPPERS, repeat=k)]
-"""From the outside to the inside."""
 
 
-def built(chain: tuple[str, ...], learner: OnlineAlgorithm) -> OnlineAlgorithm:
-    for name in reversed(chain):
-        learner = WRAPPERS[name](learner.n_assets, learner)
-    return learner
-
-
-def is_refused(chain: tuple[str, ...], limited: bool) -> bool:
-    """What the contract says: Holdings innermost; no TopNames or CostAware on limits; TopNames outside of all that adds names."""
-    drift = "Holdings" in chain[:-1]
-    limits = limited and ("TopNames" in chain or "CostAware" in chain)
-    names = any(outer != "TopNames" and "TopNames" in chain[i + 1 :] for i, outer in enumerate(chain))
-    return drift or limits or names
-
-
-def stream(seed: int, rounds: int = 60) -> list[tuple[np.ndarray, float, dict[str, Any]]]:
-    """Wild returns of an index that is one name at a time; now and then a name is absent, or not seen."""
-    rng = np.random.default_rng(seed)
-    X = 0.05 * rng.standard_normal((rounds, N))
-    found = []
-    for t, x in enumerate(X):
-        masks = {"active": np.ones(N, dtype=bool), "observed": np.ones(N, dtype=bool)}
-        if t % 3 == 1:
-            masks["observed"][rng.integers(N)] = False
-        if t % 7 == 4:
-            masks["active"][rng.integers(5, N)] = False
-        found.append((x, float(x[(t // 10) % N]), masks if t % 2 else {}))
-    return found
-
-
-def assert_limits_hold(learner: OnlineAlgorithm, W: FeasibleSet, few: bool, seed: int) -> None:
-    for w in (learner.weights, *(learner.update(x, y, **masks) for x, y, masks in stream(seed))):
-        assert w.min() >= 0.0
-        assert abs(float(w.sum()) - 1.0) <= 1e-12
-        assert W.contains(w, 1e-9)
-        assert not few or np.count_nonzero(w) <= NAMES
-
-
-@pytest.mark.parametrize("base", LEARNERS)
-@pytest.mark.parametrize("limits", SETS)
-@pytest.mark.parametrize("chain", CHAINS, ids="-".join)
-def test_a_combination_keeps_every_limit_or_is_refused_with_a_way_out(chain: tuple[str, ...], limits: str, base: str) -> None:
-    learner = LEARNERS[base](SETS[limits])
-    if is_refused(chain, limits != "simplex"):
-        with pytest.raises(ParameterError, match=r"\(n, (learner|members)=|on Simplex\(\)"):
-            built(chain, learner)
-        return
-    assert_limits_hold(built(chain, learner), SETS[limits], "TopNames" in chain, seed=len(chain))
+@pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
+def test_a_combination_keeps_every_limit_or_is_refused_with_a_way_out(
+    make: Callable[[int, FeasibleSet], OnlineAlgorithm],
+) -> None:
+    check_composition(make)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from([c for c in CHAINS if not is_refused(c, False)]), st.sampled_from(list(SETS)), st.integers(0, 10**6))
-def test_limits_hold_on_any_stream(chain: tuple[str, ...], limits: str, seed: int) -> None:
-    if is_refused(chain, limits != "simplex"):
-        return
-    assert_limits_hold(built(chain, LEARNERS["aggressive"](SETS[limits])), SETS[limits], "TopNames" in chain, seed)
+@given(st.sampled_from(CHAINS), st.sampled_from(list(SETS)), st.integers(0, 10**6))
+def test_limits_hold_on_any_stream(chain: Chain, limits: str, seed: int) -> None:
+    check_chain(chain, limits, LEARNERS["aggressive"](N, SETS[limits]), seed)
+
+
+def test_what_breaks_a_limit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tilted, "_shape", lambda self, turn, wish: np.eye(N)[0])
+    with pytest.raises(AssertionError, match=r"Tilted of PA on CappedSimplex: .* is outside of the set after round 1"):
+        check_chain(("Tilted",), "CappedSimplex", PA(N, feasible=SETS["CappedSimplex"]))
+    with pytest.raises(AssertionError, match="Tilted with nothing to do, at place 0, moves weights"):
+        check_chain((), "Simplex", PA(N))
+    monkeypatch.setattr(Tilted, "_check", classmethod(lambda cls, learner: None))
+    with pytest.raises(AssertionError, match=r"Tilted of Tilted of PA on Simplex .* is not refused"):
+        check_chain(("Tilted", "Tilted"), "Simplex", PA(N))
+
+
+# ------------------------------------------------------------------ order
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (lambda: Vote(2, members=[Tilted(2, learner=PA(2))]), "Tilted(n, learner=Vote(n, members=[..., ...]))"),
+        (
+            lambda: Vote(2, members=[CostAware(2, learner=Vote(2, members=[PA(2)]))]),
+            "keep one of them: Vote(n, members=[..., ...])",
+        ),
+        (lambda: Tilted(2, learner=Tilted(2, learner=PA(2))), "keep one of them: Tilted(n, learner=...)"),
+        (lambda: Holdings(2, learner=Holdings(2, learner=PA(2))), "keep one of them: Holdings(n, learner=...)"),
+        (
+            lambda: Tilted(2, learner=TopNames(2, learner=PA(2), max_names=1)),
+            "TopNames(n, learner=Tilted(n, learner=...), max_names=1)",
+        ),
+    ],
+)
+def test_a_wrong_order_is_refused_with_the_right_one(wrong: Callable[[], OnlineAlgorithm], right: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(right)):
+        wrong()
+
+
+def test_a_wrapper_copies_its_learner_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies: list[PA] = []
+    monkeypatch.setattr(PA, "fresh", lambda self: copies.append(OnlineAlgorithm.fresh(self)) or copies[-1])
+    for wrap in (lambda a: Holdings(3, learner=a), lambda a: Vote(3, members=[a]), lambda a: Tilted(3, learner=a)):
+        copies.clear()
+        wrap(PA(3))
+        assert len(copies) == 1
 
 
 # ------------------------------------------------------------------ drift
 
-STILL = WRAPPERS | {"Tilted": lambda n, a: Tilted(n, learner=a, side=Constant(0.0))}
+STILL = WRAPPERS | {"Tilted": IDENTITIES["Tilted"]}
 
 
-@pytest.mark.parametrize("chain", [c for c in CHAINS if c[-1] == "Holdings" and not is_refused(c, False)], ids="-".join)
+@pytest.mark.parametrize("chain", [c for c in CHAINS if c[-1:] == ("Holdings",) and not is_refused(c, False)], ids="-".join)
 def test_a_passive_learner_in_holdings_drifts_through_every_wrapper(chain: tuple[str, ...]) -> None:
     for make in (lambda n: PA(n, eps=1.0), ConstantWeights, lambda n: AdaGrad(n)):
         learner = make(2)

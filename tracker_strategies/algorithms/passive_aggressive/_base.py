@@ -38,10 +38,7 @@ class SideInformed(OnlineAlgorithm):
         start: Any,
     ) -> None:
         super().__init__(n_assets, feasible=feasible, start=start)
-        if not isinstance(side, SideInformation):
-            raise ParameterError(f"side must be side information such as NegativeLogReturn(), got {side!r}")
-        side.check(self.n_assets)
-        self.side = side
+        self.side = checked_side(side, self.n_assets)
         self.lam = None if lam is None else number("lam", lam, above=0.0)
         self.C = check_variant(variant, C)
         self.variant = variant
@@ -100,6 +97,14 @@ class SideInformed(OnlineAlgorithm):
             now = xx / x.shape[0]
             variance += ((now if seen == 1 else min(now, 9.0 * variance)) - variance) / min(seen, MEMORY)
         return (math.sqrt(variance) / DAILY_RMS if variance > 0.0 else 1.0), variance, seen
+
+
+def checked_side(side: Any, n_assets: int) -> SideInformation:
+    """Return side information that exists for n assets."""
+    if not isinstance(side, SideInformation):
+        raise ParameterError(f"side must be side information such as NegativeLogReturn(), got {side!r}")
+    side.check(n_assets)
+    return side
 
 
 def checked_signal(signal: Any, side: SideInformation, n_assets: int) -> Array | None:

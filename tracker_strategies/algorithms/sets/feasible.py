@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tracker_strategies.algorithms._state import READERS
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.algorithms.sets import projections
@@ -273,3 +274,6 @@ def feasible_from_dict(description: dict[str, Any]) -> FeasibleSet:
         return KINDS[kind](**parameters)
     except TypeError as problem:
         raise ParameterError(f"feasible set of kind {kind!r}: {problem}") from problem
+
+
+READERS["kind"] = feasible_from_dict

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tracker_strategies.algorithms._state import READERS
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.side._prox import Parts, solve
@@ -213,3 +214,6 @@ def side_from_dict(description: dict[str, Any]) -> SideInformation:
         return TERMS[term](**parameters)
     except TypeError as problem:
         raise ParameterError(f"side information {term!r}: {problem}") from problem
+
+
+READERS["term"] = side_from_dict

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, mask, number
+from tracker_strategies.algorithms._validation import Array, Mask, count, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.numerics.drift import drifted
 from tracker_strategies.algorithms.numerics.kinks import Kinks, prox_budget
-from tracker_strategies.algorithms.sets.feasible import Simplex
-from tracker_strategies.algorithms.wrappers._composition import checked_portfolio_learner, require_all_names, require_plain_set
-from tracker_strategies.algorithms.wrappers.holdings import drifted
+from tracker_strategies.algorithms.wrapper import Turn, Wrapper, require_plain_set
 
 MEMORY = 0.99
 """Discount of the variances and of the tracking error."""
 
 
-class CostAware(OnlineAlgorithm):
+class CostAware(Wrapper):
     r"""What a learner wants to hold, as far as trading for it pays.
 
     Moving the weight of name i by :math:`\Delta_i` towards the learner's :math:`w^*_i` costs :math:`c |\Delta_i|` once, and
@@ -46,42 +43,25 @@ class CostAware(OnlineAlgorithm):
     _state = ("_inner", "_variance", "_error2", "_weight")
 
     def __init__(self, n_assets: int, *, learner: OnlineAlgorithm | None = None, cost_bps: float = 5.0, horizon: int = 5) -> None:
-        learner = checked_portfolio_learner(learner, count("n_assets", n_assets))
-        require_plain_set("CostAware", learner)
-        require_all_names("CostAware", learner, "CostAware(n, learner=...)")
-        super().__init__(n_assets, feasible=Simplex())
+        super().__init__(n_assets, learner=learner)
         self.cost_bps, self.horizon = number("cost_bps", cost_bps, least=0.0), count("horizon", horizon)
-        self.learner, self._inner = learner.fresh(), learner.fresh()
-        self._w = self._inner.weights
         self._variance: Array = np.zeros(self.n_assets)
         self._error2 = self._weight = 0.0
 
-    @property
-    def n_targets(self) -> int:
-        """Number of targets of the learner."""
-        return int(getattr(self.learner, "n_targets", 1))
+    @classmethod
+    def _check(cls, learner: OnlineAlgorithm) -> None:
+        require_plain_set("CostAware", learner)
+        super()._check(learner)
 
-    def update(self, x: Any, y: Any, *, active: Any = None, observed: Any = None, **given: Any) -> Array:
-        """Learn from one round and return the weights for the next: :meth:`OnlineAlgorithm.update`."""
-        masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
-        before, held = self._inner._active, self._w
-        wish = self._inner.update(x, y, **masks, **given)
-        everybody = np.ones(self.n_assets, dtype=np.bool_)
-        self._active = self._inner._active
-        stay = (everybody if before is None else before) & (everybody if self._active is None else self._active)
-        seen = everybody if observed is None else mask("observed", observed, self.n_assets)
-        free = stay & seen
-        if not free.any():
-            return self._commit(self._restricted(everybody if self._active is None else self._active, stay, ~stay))
-        held = self._handed_over(held, stay, free)
-        x = np.where(free, self._vector(x), 0.0)
-        goal = float(np.mean(self._inner._target(y)))
+    def _shape(self, turn: Turn, wish: Array) -> Array:
+        free = np.ones(self.n_assets, dtype=np.bool_) if turn.free is None else turn.free
+        x, held, goal = turn.x, turn.held, float(np.mean(turn.y))
         self._variance = np.where(free, MEMORY * self._variance + (1.0 - MEMORY) * (x - goal) ** 2, self._variance)
         self._error2 = MEMORY * self._error2 + (1.0 - MEMORY) * (float(held.dot(x)) - goal) ** 2
         self._weight = MEMORY * self._weight + (1.0 - MEMORY)
-        return self._commit(self._step(held, wish, x, free))
+        return self._step(held, wish, x, free)
 
-    def _step(self, held: Array, wish: Array, x: Array, free: Any) -> Array:
+    def _step(self, held: Array, wish: Array, x: Array, free: Mask) -> Array:
         """Return the weights: names that are not free keep theirs."""
         kept = np.where(free, 0.0, held)
         room = 1.0 - float(kept.sum())
@@ -97,20 +77,5 @@ class CostAware(OnlineAlgorithm):
         kept[free] = prox_budget(wish[free], Kinks(now[None], width[None]), 0.0, np.inf, room)
         return kept
 
-    def restrict(self, active: Any) -> Array:
-        """Take the assets that may be held from now on: :meth:`OnlineAlgorithm.restrict`."""
-        self._inner.restrict(active)
-        return super().restrict(active)
-
-    def _forget(self, left: Any) -> None:
+    def _forget(self, left: Mask) -> None:
         self._variance[left] = 0.0
-
-    def _may_refuse(self, masked: bool) -> bool:
-        return self._inner._may_refuse(masked)
-
-    def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
-        raise NotImplementedError
-
-    def diagnostics(self) -> dict[str, float]:
-        """Return what the learner says."""
-        return self._inner.diagnostics()

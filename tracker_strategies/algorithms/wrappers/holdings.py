@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, mask
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.numerics.thresholds import ZERO, ones
+from tracker_strategies.algorithms.numerics.drift import drifted
 from tracker_strategies.algorithms.sets.feasible import RealSpace, Simplex
-from tracker_strategies.algorithms.wrappers._composition import require_drift, require_untrained
+from tracker_strategies.algorithms.wrapper import Turn, Wrapper, learners_within
 from tracker_strategies.errors import ParameterError
 
 LEAST, MOST = np.array(0.02), np.array(50.0)  # arrays spare numpy a conversion
 """Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
 
 
-class Holdings(OnlineAlgorithm):
+class Holdings(Wrapper):
     r"""A learner whose passive portfolio is the one that needs no trade.
 
     Between reviews an index holds a constant number of shares of each name, so that its weights drift with prices. A learner that
@@ -60,30 +60,28 @@ class Holdings(OnlineAlgorithm):
     [0.5238, 0.4762]
     """
 
-    _state = ("_inner",)
+    rank = 1
+    _portfolios_only = False
 
     def __init__(self, n_assets: int, *, learner: OnlineAlgorithm | None = None) -> None:
-        count("n_assets", n_assets)
-        if not isinstance(learner, OnlineAlgorithm):
-            raise ParameterError(f"learner must be a learner in weights, such as PA({n_assets}), got {learner!r}")
-        if isinstance(learner, Holdings):
-            raise ParameterError(
-                "learner is in holdings already, and drifts once: Holdings(n, learner=...) around it is one too many"
-            )
-        super().__init__(n_assets, feasible=learner.feasible)
-        if learner.n_assets != self.n_assets:
-            raise ParameterError(f"learner must be for {self.n_assets} assets, got {learner!r}")
-        require_drift(learner)
-        require_untrained(learner)
-        self._limited = not isinstance(learner.feasible, Simplex | RealSpace)
-        self.learner = learner.fresh()
-        self._inner = learner.fresh()
-        self._w = self._inner.weights
+        super().__init__(n_assets, learner=learner)
+        self._limited = not isinstance(self.feasible, Simplex | RealSpace)
 
-    @property
-    def n_targets(self) -> int:
-        """Number of targets of the learner."""
-        return int(getattr(self.learner, "n_targets", 1))
+    @classmethod
+    def _check(cls, learner: OnlineAlgorithm) -> None:
+        name = type(learner).__name__
+        if not isinstance(learner, Holdings) and next(learners_within(learner), None) is not None:
+            holds = learner._holds if isinstance(learner, Wrapper) else "learner={}"
+            raise ParameterError(
+                f"Holdings cannot reach the learners inside {name}, whose weights would not drift with prices; "
+                f"put it around them: {name}(n, {holds.format(cls._around('...'))})"
+            )
+        super()._check(learner)
+        if not learner._from_held:
+            raise ParameterError(
+                f"{learner!r} does not go on from the weights that it holds, so that they cannot drift with prices; "
+                "put a learner that does into Holdings(n, learner=...), such as AdaGrad with rule='cmd', OGD or PA"
+            )
 
     def __getattr__(self, name: str) -> Any:
         """What is asked of the learner beyond the common contract, such as its side information."""
@@ -91,103 +89,59 @@ class Holdings(OnlineAlgorithm):
             raise AttributeError(name)
         return getattr(self._inner, name)
 
-    def update(self, x: Any, y: Any, *, active: Any = None, observed: Any = None, **given: Any) -> Array:
-        """Learn from one round and return the weights for the next: :meth:`OnlineAlgorithm.update`."""
-        x = self._vector(x)
-        y = self._inner._target(y)
-        if active is None and observed is None and self._active is None:
-            return self._everybody_moves(x, y, given)
-        allowed = self._allowed(active)
-        seen = None if observed is None else mask("observed", observed, self.n_assets)
-        stay = allowed if self._active is None else allowed & self._active
-        free = stay if seen is None else stay & seen
-        moves = x if free.all() else np.where(free, x, 0.0)
-        self._norm2(moves)
-        masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
-        learner = self._to_learn(bool(masks) or self._active is not None)
-        before = np.array([self._handed_over(w, stay, free) for w in learner.portfolios])
-        after = self._within(drifted(before, moves, free), free, stay)
-        growth, moves, y = _restated(learner, before, after, moves, y, free)
-        if free.any() and (~stay if self._active is None else self._active & ~stay).any():
-            learner.restrict(stay)  # who leaves is forgotten before the past is restated
-        _go_on(learner, after, growth)
-        w = learner.update(moves, y, **masks, **given)
-        self._inner, self._active = learner, None if allowed.all() else allowed.copy()
-        return self._commit(w)
-
-    def _everybody_moves(self, x: Array, y: Any, given: dict[str, Any]) -> Array:
-        """As :meth:`update`, when every asset was and may be held and was seen: the usual case, in half of the time."""
-        self._norm2(x)
-        learner = self._to_learn(False)
+    def _ask(self, turn: Turn) -> Array:
+        learner = self._inner.clone() if self._inner._may_refuse(turn.masked) else self._inner
         before = learner.portfolios
-        after = self._within(drifted(before, x), None, None)
-        growth, x, y = _restated(learner, before, after, x, y)
-        _go_on(learner, after, growth)
-        w = learner.update(x, y, **given)
+        if turn.stay is not None and turn.free is not None:
+            before = np.array([self._handed_over(w, turn.stay, turn.free) for w in before])
+        after = self._within(drifted(before, turn.x, turn.free), turn)
+        growth, x, y = _restated(learner, before, after, turn)
+        if turn.left is not None and turn.left.any() and turn.somebody_moves:
+            learner.restrict(turn.stay)  # who leaves is forgotten before the past is restated
+        learner._take(after)
+        if growth is not None:
+            learner._rescale(growth)  # type: ignore[attr-defined]
+        w = turn.teach(learner, x, y, turn.signal)
         self._inner = learner
-        return self._commit(w)
+        return w
 
-    def _within(self, portfolios: Array, free: Mask | None, stay: Mask | None) -> Array:
+    def _within(self, portfolios: Array, turn: Turn) -> Array:
         """Return portfolios that prices have carried over a limit of the set, back in it; names that are not free stay."""
-        if not self._limited or (free is not None and not free.any()):
+        if not self._limited or not turn.somebody_moves:
             return portfolios
         back = portfolios.copy()
         for w in back:
-            if free is None or stay is None:
+            if turn.free is None or turn.frozen is None:
                 w[:] = self.feasible.project(w)
             else:
-                w[free] = self.feasible.slice(free, stay & ~free, w).project(w[free])
+                w[turn.free] = self.feasible.slice(turn.free, turn.frozen, w).project(w[turn.free])
         back.setflags(write=False)
         return back
 
-    def _to_learn(self, masked: bool) -> OnlineAlgorithm:
-        """Return the learner, or a copy where it may refuse the round: that must change nothing."""
-        return self._inner.clone() if self._inner._may_refuse(masked) else self._inner
-
-    def restrict(self, active: Any) -> Array:
-        """Take the assets that may be held from now on: :meth:`OnlineAlgorithm.restrict`."""
-        self._w = self._inner.restrict(active)
-        self._active = self._inner._active
-        return self._w
+    def _unmoved(self, held: Array, wish: Array) -> Array:
+        return wish
 
     @property
     def portfolios(self) -> Array:
         """Those of the learner."""
         return self._inner.portfolios
 
-    def _may_refuse(self, masked: bool) -> bool:
-        return self._inner._may_refuse(masked)
 
-    def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
-        raise NotImplementedError
-
-    def diagnostics(self) -> dict[str, float]:
-        """Return what the learner says."""
-        return self._inner.diagnostics()
-
-
-def _restated(
-    learner: OnlineAlgorithm, before: Array, after: Array, x: Array, y: Any, free: Mask | None = None
-) -> tuple[Array | None, Array, Any]:
+def _restated(learner: OnlineAlgorithm, before: Array, after: Array, turn: Turn) -> tuple[Array | None, Array, Any]:
     """Return by what the past of a learner is to be restated (None: not at all), and the round that it is to take in then.
 
     Numbers that the learner would refuse are refused here, before anything has changed.
     """
-    growth = None
+    growth, x, y = None, turn.x, turn.y
     if hasattr(learner, "_rescale"):
-        growth = _relative_growth(x, y) if free is None else np.where(free, _relative_growth(x, y), 1.0)
+        growth = _relative_growth(x, y)
+        if turn.free is not None:
+            growth = np.where(turn.free, growth, 1.0)
         x = x / growth
     else:
         y = y + float((after[0] - before[0]).dot(x))
     learner._norm2(x)
     return growth, x, learner._target(y)
-
-
-def _go_on(learner: Any, portfolios: Array, growth: Array | None) -> None:
-    """Let a learner go on from portfolios that prices have changed, its past restated by the growth of the names."""
-    learner._take(portfolios)
-    if growth is not None:
-        learner._rescale(growth)
 
 
 def _relative_growth(x: Array, y: Any) -> Array:
@@ -196,20 +150,3 @@ def _relative_growth(x: Array, y: Any) -> Array:
     growth: Array = np.minimum(np.maximum(1.0 + x, LEAST), MOST)
     growth /= min(max(1.0 + pace, float(LEAST)), float(MOST))
     return growth
-
-
-def drifted(portfolios: Array, x: Array, free: Mask | None = None) -> Array:
-    """Return portfolios, shape (K, N), after the returns x; names that are not free (None: all are) keep their weights."""
-    growth, one = np.maximum(1.0 + x, ZERO), ones(len(x))
-    moved = np.empty(portfolios.shape)
-    some = free is not None and not free.all()
-    for w, new in zip(portfolios, moved, strict=True):
-        part = np.where(free, w, 0.0) if some else w  # type: ignore[arg-type]
-        whole = float(part.dot(growth))
-        if whole > 0.0:
-            np.multiply(w, growth, out=new)
-            new *= float(part.dot(one)) / whole
-        if some or not whole > 0.0:  # all is lost: nothing tells what to hold
-            np.copyto(new, w, where=~free if whole > 0.0 else True)  # type: ignore[operator]
-    moved.setflags(write=False)
-    return moved

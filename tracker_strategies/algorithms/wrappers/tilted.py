@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, mask, number
+from tracker_strategies.algorithms._validation import Array, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.passive_aggressive._base import checked_signal, signal_of_round
+from tracker_strategies.algorithms.passive_aggressive._base import checked_side, checked_signal, signal_of_round
 from tracker_strategies.algorithms.side.base import Round, SideInformation
 from tracker_strategies.algorithms.side.smooth import NegativeLogReturn
-from tracker_strategies.algorithms.wrappers._composition import checked_portfolio_learner, require_all_names
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.algorithms.wrapper import Turn, Wrapper
 
 
-class Tilted(OnlineAlgorithm):
+class Tilted(Wrapper):
     r"""The portfolio of a learner, tilted by an exact proximal step on side information.
 
     .. math:: w_{t+1} = \arg\min_{w \in W} h_t(w) + \frac{1}{2\lambda} \|w - v_{t+1}\|^2
@@ -51,7 +50,7 @@ class Tilted(OnlineAlgorithm):
     [0.5, 0.5]
     """
 
-    _state = ("_inner",)
+    rank = 3
 
     def __init__(
         self,
@@ -61,65 +60,27 @@ class Tilted(OnlineAlgorithm):
         side: SideInformation = NegativeLogReturn(),  # noqa: B008 (immutable)
         lam: float | None = None,
     ) -> None:
-        learner = checked_portfolio_learner(learner, count("n_assets", n_assets))
-        require_all_names("Tilted", learner, "Tilted(n, learner=...)")
-        if not isinstance(side, SideInformation):
-            raise ParameterError(f"side must be side information such as NegativeLogReturn(), got {side!r}")
-        super().__init__(n_assets, feasible=learner.feasible)
-        side.check(self.n_assets)
-        self.side, self.lam = side, None if lam is None else number("lam", lam, above=0.0)
-        self.learner, self._inner = learner.fresh(), learner.fresh()
-        self._w = self._inner.weights
+        super().__init__(n_assets, learner=learner)
+        self.side = checked_side(side, self.n_assets)
+        self.lam = None if lam is None else number("lam", lam, above=0.0)
 
-    @property
-    def n_targets(self) -> int:
-        """Number of targets of the learner."""
-        return int(getattr(self.learner, "n_targets", 1))
+    def _turn(self, x: Any, y: Any, active: Any, observed: Any, signal: Any) -> Turn:
+        return super()._turn(x, y, active, observed, checked_signal(signal, self.side, self.n_assets))
 
-    def update(self, x: Any, y: Any, *, active: Any = None, observed: Any = None, signal: Any = None) -> Array:
-        """Learn from one round and return the tilted weights for the next.
+    def _rehearse(self, turn: Turn) -> None:
+        self._shape(turn, turn.held)
 
-        Parameters
-        ----------
-        x, y, active, observed
-            As for every learner: :meth:`OnlineAlgorithm.update`.
-        signal : array_like, shape (N,), optional
-            One number per asset for side information that reads one, as for :class:`~tracker_strategies.algorithms.PAS`.
-        """
-        x = self._vector(x)
-        signal = checked_signal(signal, self.side, self.n_assets)
-        masks = {name: value for name, value in (("active", active), ("observed", observed)) if value is not None}
-        allowed = self._allowed(active)
-        seen = np.ones(self.n_assets, dtype=np.bool_) if observed is None else mask("observed", observed, self.n_assets)
-        stay, left = self._stay_and_left(allowed)
-        free = stay & seen
-        if not free.any():  # nobody can move: only the universe may change
-            w = self._restricted(allowed, stay, left)
-            self._inner.update(x, y, **masks)
-        else:
-            everybody = bool(free.all())
-            part = x[free]
-            xx, frozen = self._norm2(part), stay & ~seen
-            W = self.feasible if everybody else self.feasible.slice(free, frozen, self._w)
-            held = W.project(self._w[free]) if self._w[left].any() else self._w[free]
-            at = Round(part, held, signal_of_round(signal, free), None if everybody else free, xx)
-            side, lam = self.side if everybody else self.side.slice(free), self.lam or 1.0 / len(part)
-            side.prox(held, lam, W, at)
-            w = np.where(frozen, self._w, 0.0)
-            w[free] = side.prox(self._inner.update(x, y, **masks)[free], lam, W, at)
-        self._active = None if allowed.all() else allowed.copy()
-        return self._commit(w)
+    def _ask(self, turn: Turn) -> Array:
+        return turn.teach(self._inner, turn.x, turn.y)  # the signal is for the tilt
 
-    def restrict(self, active: Any) -> Array:
-        """Take the assets that may be held from now on: :meth:`OnlineAlgorithm.restrict`."""
-        self._inner.restrict(active)
-        return super().restrict(active)
+    def _shape(self, turn: Turn, wish: Array) -> Array:
+        free = slice(None) if turn.free is None else turn.free
+        x, side = turn.x[free], self.side if turn.free is None else self.side.slice(turn.free)
+        at = Round(x, turn.held[free], signal_of_round(turn.signal, turn.free), turn.free, turn.xx)
+        return turn.filled(side.prox(wish[free], self.lam or 1.0 / len(x), turn.W, at))
 
     def _may_refuse(self, masked: bool) -> bool:
         return True
-
-    def _learn(self, *_: Any) -> Array:  # pragma: no cover (update does it all)
-        raise NotImplementedError
 
     def diagnostics(self) -> dict[str, float]:
         """Return what the learner says, and `tilt`: how much weight lies elsewhere than the learner has it."""

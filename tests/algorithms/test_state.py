@@ -1,0 +1,79 @@
+"""A state names its classes so that nobody's class is taken for another's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.algorithms.checks import fingerprint, market
+from tracker_strategies import algorithms
+from tracker_strategies.algorithms import ConstantWeights, Holdings, OnlineAlgorithm, Vote
+from tracker_strategies.algorithms._state import PROJECT, Part, Stored
+from tracker_strategies.errors import ParameterError
+
+
+class PA(ConstantWeights):
+    """A user's own, of the same name as ours."""
+
+
+OURS = algorithms.PA
+WRAPPED = {
+    "holdings": lambda learner: Holdings(3, learner=learner),
+    "vote": lambda learner: Vote(3, members=[learner, ConstantWeights(3)]),
+    "vote in holdings": lambda learner: Vote(3, members=[Holdings(3, learner=learner)]),
+}
+
+
+def through_json(learner: OnlineAlgorithm) -> Any:
+    return json.loads(json.dumps(learner.state_dict(), allow_nan=False))
+
+
+@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
+@pytest.mark.parametrize("cls", [PA, OURS], ids=["theirs", "ours"])
+def test_two_classes_of_one_name_restore_as_themselves(cls: type[OnlineAlgorithm], wrap: Any) -> None:
+    X, Y = market(3, 40)
+    learner = wrap(cls(3))
+    learner.run(X[:20], Y[:20])
+    again = type(learner).from_state(through_json(learner))
+    inner = again
+    while not isinstance(inner, PA | OURS):
+        inner = inner.learner if isinstance(inner, Holdings) else inner.members[0]
+    assert type(inner) is cls
+    np.testing.assert_array_equal(again.run(X[20:], Y[20:]), learner.run(X[20:], Y[20:]))
+    assert fingerprint(again) == fingerprint(learner)
+
+
+def test_neither_takes_the_state_of_the_other() -> None:
+    for one, other in ((PA, OURS), (OURS, PA)):
+        with pytest.raises(ParameterError, match=r"a state of .*PA version 1 cannot restore"):
+            one.from_state(other(3).state_dict())
+
+
+def test_classes_of_the_project_go_by_their_bare_names() -> None:
+    assert OURS(3).state_dict()["algorithm"] == "PA"
+    assert PA(3).state_dict()["algorithm"] == f"{__name__}.PA"
+    waiting, names = [Stored], []
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        names += [cls.__name__] if cls.__module__.partition(".")[0] == PROJECT else []
+    assert len(names) == len(set(names)), "two classes of the project under one name cannot both be restored"
+
+
+def test_a_name_of_another_kind_is_refused() -> None:
+    state = Vote(3, members=[OURS(3)]).state_dict()
+    part = next(cls for cls in Part.__subclasses__())
+    for name in ("Unheard", part.__name__, ["PA"]):
+        state["params"]["members"][0]["algorithm"] = name
+        with pytest.raises(ParameterError):
+            Vote.from_state(state)
+
+
+def test_a_parameter_that_nobody_can_read_is_refused() -> None:
+    state = OURS(3).state_dict()
+    state["params"]["feasible"] = {"sort": "simplex"}
+    with pytest.raises(ParameterError, match="algorithm, kind, term"):
+        OURS.from_state(state)
