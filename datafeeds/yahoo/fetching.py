@@ -165,7 +165,7 @@ class FetchedPrices:
         if not any(name in self.series for name in self.assets):
             raise FetchError(f"no prices of any asset: {failed[0]}", self.report)
 
-    def frames(self, adjust_by: str = "split") -> tuple[dict[str, pd.DataFrame], list[str]]:
+    def frames(self, adjust_by: str) -> tuple[dict[str, pd.DataFrame], list[str]]:
         """Wide frames ``close``, ``open``, ``high``, ``low``, ``volume``, indices first, and remarks on what was changed.
 
         The dates are those on which an index has a price. An asset's bar on another day has no index return to compare with and
