@@ -3,6 +3,8 @@ from .cleaning.report import CleaningReport as CleaningReport
 from .cleaning.report import Finding as Finding
 from .errors import DataError as DataError
 from .errors import DataWarning as DataWarning
+from .errors import LockedError as LockedError
+from .errors import OutputError as OutputError
 from .errors import TrackerError as TrackerError
 from .errors import UniverseError as UniverseError
 from .feeds.clock import PanelClock as PanelClock
@@ -17,11 +19,11 @@ from .markets.sessions import check_sessions as check_sessions
 from .markets.sessions import expected_sessions as expected_sessions
 from .markets.union_calendar import join_markets as join_markets
 from .panel import MarketPanel as MarketPanel
-from .readers.long_tables import read_long_table as read_long_table
+from .readers.bar_files import read_long_table as read_long_table
+from .readers.bar_files import read_ticker_folder as read_ticker_folder
 from .readers.sources import load_sample as load_sample
 from .readers.sources import open_source as open_source
 from .readers.sources import read_panel as read_panel
-from .readers.ticker_folders import read_ticker_folder as read_ticker_folder
 from .resampling import resample as resample
 from .synthetic.events import MarketEvent as MarketEvent
 from .synthetic.market import SyntheticMarket as SyntheticMarket
@@ -36,5 +38,5 @@ from .universe.renames import rename as rename
 from .universe.sectors import read_sectors as read_sectors
 from .yahoo.fetching import fetch_yahoo as fetch_yahoo
 from .yahoo.fetching import yahoo_panel as yahoo_panel
-from .yahoo.patience import Limits as Limits
+from .yahoo.patience import Patience as Patience
 from .yahoo.report import FetchError as FetchError

@@ -1,4 +1,4 @@
-"""The root of the project's errors, and those that speak of data.
+"""The root of the project's errors, and those that speak of data and of files.
 
 It lives in the lowest package so that every layer can raise from one tree without importing a higher one. This module imports
 nothing: the mathematics may use it without dragging pandas along.
@@ -15,6 +15,14 @@ class DataError(TrackerError, ValueError):
 
 class UniverseError(TrackerError, ValueError):
     """A symbol or a target that was asked for is absent, repeated or of the wrong kind."""
+
+
+class OutputError(TrackerError, OSError):
+    """A result cannot be written where it was asked for. Nothing half-written is left behind."""
+
+
+class LockedError(TrackerError, RuntimeError):
+    """Somebody else works on it: a series of the price cache, a sweep, a paper account. The message says who, and since when."""
 
 
 class DataWarning(UserWarning):

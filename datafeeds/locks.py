@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from datafeeds.errors import DataError
+from filelock import FileLock, Timeout
 
-#: Seconds between two tries.
-POLL = 0.05
+from datafeeds.errors import LockedError
 
 
-class LockedError(DataError):
-    """Somebody else has held a lock for longer than one was ready to wait."""
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _take(handle: int) -> None:
-        os.lseek(handle, 1 << 20, os.SEEK_SET)  # far behind the text: what is locked there cannot be read either
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-
-    def _give(handle: int) -> None:
-        os.lseek(handle, 1 << 20, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _take(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _give(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_UN)
-
-
-class FileLock:
-    """Mutual exclusion between processes (and threads) that use the same path.
+@contextmanager
+def locked(
+    path: Path, what: object, *, timeout: float = 0.0, advice: str = "wait until it is done, or stop it"
+) -> Iterator[None]:
+    """Keep others out, processes and threads alike, that lock the same path.
 
     The kernel holds the lock, not the existence of the file: after ``kill -9`` or a power cut nothing stale is left, and the file
     that stays behind means nothing. It is never deleted, because another process may be waiting on that very file.
@@ -49,48 +28,60 @@ class FileLock:
     Parameters
     ----------
     path : Path
-        The lock file; made when absent. Its text names the holder, for messages.
-    timeout : float
-        Seconds to wait for another holder before :class:`LockedError`.
+        The lock file; made when absent. While it is held, a file beside it (``.holder``) names the holder, for messages.
+    what : object
+        What is locked, in words.
+    timeout : float, default 0
+        Seconds to wait for another holder.
+    advice : str
+        What to do when it is in use.
+
+    Raises
+    ------
+    LockedError
+        Somebody else holds it.
+    OSError
+        The file cannot be made or opened.
     """
+    # A new one for each call: an object that is asked twice lets the same process in twice. Any thread may give it back.
+    lock, holder = FileLock(path, thread_local=False), holder_of(path)
+    try:
+        lock.acquire(timeout=timeout)
+    except Timeout:
+        raise LockedError(f"{what} is in use by {_who(holder)}; {advice}") from None
+    try:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        me = {"pid": os.getpid(), "host": socket.gethostname(), "command": " ".join(sys.argv[:4]), "since": since}
+        with suppress(OSError):
+            holder.write_text(json.dumps(me), encoding="utf-8")
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink(missing_ok=True)
+        lock.release()
 
-    def __init__(self, path: Path, timeout: float) -> None:
-        self.path, self.timeout = path, timeout
-        self._handle = -1
 
-    def __enter__(self) -> Self:
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        deadline = time.monotonic() + self.timeout
-        try:
-            while True:
-                try:
-                    _take(handle)
-                    break
-                except (BlockingIOError, PermissionError):
-                    if time.monotonic() >= deadline:
-                        raise LockedError(
-                            f"{self.path.stem} is being refreshed by another process ({self._holder()}) "
-                            f"for more than {self.timeout:g} s; wait for it to end"
-                        ) from None
-                    time.sleep(POLL)
-            os.ftruncate(handle, 0)
-            os.lseek(handle, 0, os.SEEK_SET)
-            os.write(handle, f"process {os.getpid()}".encode())
-        except BaseException:
-            os.close(handle)
-            raise
-        self._handle = handle
-        return self
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds a lock now. Where one may only look, what the holder has written counts, though it may be dead."""
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path).acquire(timeout=0.0):
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        return holder_of(path).exists()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        handle, self._handle = self._handle, -1
-        try:
-            _give(handle)
-        finally:
-            os.close(handle)
 
-    def _holder(self) -> str:
-        try:
-            return self.path.read_text(encoding="ascii", errors="replace").strip() or "unknown"
-        except OSError:
-            return "unknown"
+def holder_of(path: Path) -> Path:
+    """The file that names the holder of a lock."""
+    return path.with_name(f"{path.name}.holder")
+
+
+def _who(holder: Path) -> str:
+    try:
+        who = json.loads(holder.read_text(encoding="utf-8"))
+        return f"process {who['pid']} on {who['host']} ({who['command']}) since {who['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

@@ -1,6 +1,6 @@
-"""Errors of learners, execution and results, on top of the data errors of :mod:`datafeeds.errors`."""
+"""Errors of learners and execution, on top of those of data and files in :mod:`datafeeds.errors`."""
 
-from datafeeds.errors import DataError, TrackerError, UniverseError
+from datafeeds.errors import DataError, LockedError, OutputError, TrackerError, UniverseError
 
 
 class ParameterError(TrackerError, ValueError):
@@ -15,10 +15,6 @@ class AccountError(TrackerError, RuntimeError):
     """The account cannot do what was asked of it: no value left, no broker, a position that should not exist."""
 
 
-class OutputError(TrackerError, OSError):
-    """A result cannot be written where it was asked for. Nothing half-written is left behind."""
-
-
 class MissingExtraError(TrackerError, ImportError):
     """An optional part was asked for that is not installed; the message names the extra to install."""
 
@@ -27,6 +23,7 @@ __all__ = [
     "AccountError",
     "DataError",
     "InputError",
+    "LockedError",
     "MissingExtraError",
     "OutputError",
     "ParameterError",

@@ -15,11 +15,10 @@ from datafeeds.adjustment import Adjustment
 from datafeeds.cleaning.cleaner import clean as cleaned
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.panel import GAP_POLICIES, MarketPanel
+from datafeeds.readers.bar_files import folder_frames, long_frames, read_long_table, read_ticker_folder
 from datafeeds.readers.bars import Frames, is_long
 from datafeeds.readers.columns import naming, one_line
 from datafeeds.readers.dates import parse_dates
-from datafeeds.readers.long_tables import long_frames, read_long_table
-from datafeeds.readers.ticker_folders import folder_frames, read_ticker_folder
 from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, read_unless, shorten
 from datafeeds.synthetic.market import index_names, synthetic_market
 from datafeeds.universe.members import Members, with_members

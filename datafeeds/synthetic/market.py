@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, ParamSpec
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from datafeeds.synthetic.prices import Regime, Universe, draw_bars, draw_log_pri
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+P = ParamSpec("P")
 
 #: One stream of random numbers for each purpose, so that asking for one thing never changes another. Only ever append.
 _STREAMS = ("universe", "market", "sector", "own", "families", "reviews", "bars", "lives", "halts", "holidays", "bad_prints")
@@ -69,10 +72,6 @@ class SyntheticMarket:
         value: FloatArray = self.units(row) * self.clean_close[row]
         value /= value.sum(axis=1, keepdims=True)
         return value
-
-    def events_of(self, kind: str) -> tuple[MarketEvent, ...]:
-        """Events of one kind: late_listing, delisting, halt, holiday or bad_print."""
-        return tuple(event for event in self.events if event.kind == kind)
 
 
 def simulate_market(
@@ -194,42 +193,21 @@ def simulate_market(
     return SyntheticMarket(panel, clean, reviews, units, universe, tuple(events))
 
 
-def synthetic_market(
-    n_assets: int = 50,
-    n_bars: int = 750,
-    seed: int = 0,
-    *,
-    n_indices: int = 1,
-    regimes: Sequence[Regime] = (1.0,),
-    tail: float = 5.0,
-    review_every: int = 63,
-    ohlc: bool = False,
-    late_listings: int = 0,
-    delistings: int = 0,
-    halts: int = 0,
-    holidays: int = 0,
-    bad_prints: int = 0,
-    start: str = "2015-01-02",
-    freq: str = "B",
-) -> MarketPanel:
+def _like(draw: Callable[P, SyntheticMarket]) -> Callable[[Callable[..., MarketPanel]], Callable[P, MarketPanel]]:
+    """Give a function the parameters of another, so that they are written down once."""
+
+    def dress(function: Callable[..., MarketPanel]) -> Callable[P, MarketPanel]:
+        shown = inspect.signature(draw).replace(return_annotation="MarketPanel")
+        function.__signature__ = shown  # type: ignore[attr-defined]
+        return function
+
+    return dress
+
+
+@_like(simulate_market)
+def synthetic_market(*args: Any, **options: Any) -> MarketPanel:
     """The panel of :func:`simulate_market`, which explains every parameter, without the truth behind it."""
-    return simulate_market(
-        n_assets,
-        n_bars,
-        seed,
-        n_indices=n_indices,
-        regimes=regimes,
-        tail=tail,
-        review_every=review_every,
-        ohlc=ohlc,
-        late_listings=late_listings,
-        delistings=delistings,
-        halts=halts,
-        holidays=holidays,
-        bad_prints=bad_prints,
-        start=start,
-        freq=freq,
-    ).panel
+    return simulate_market(*args, **options).panel
 
 
 def asset_names(n_assets: int) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -26,11 +27,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from platformdirs import user_cache_path
 
 from datafeeds.adjustment import COLUMNS
 from datafeeds.errors import DataError
 from datafeeds.files import remove_unfinished, replace_file
-from datafeeds.locks import FileLock
+from datafeeds.locks import locked
 
 #: Version of the layout of a file.
 LAYOUT = 1
@@ -87,13 +89,11 @@ class PriceCache:
     Parameters
     ----------
     folder : path, optional
-        By default ``$TRACKER_CACHE``, or ``index-tracker`` in the user's cache folder (``$XDG_CACHE_HOME`` or ``~/.cache``).
-    vendor : str
-        Series of different vendors never mix.
+        By default ``$TRACKER_CACHE``, or ``index-tracker`` in the user's cache folder, wherever the system has that.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None, vendor: str = "yahoo") -> None:
-        self.root = (default_folder() if folder is None else Path(folder).expanduser()) / vendor
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.root = (default_folder() if folder is None else Path(folder).expanduser()) / "yahoo"
         self.series = self.root / "daily"
         self.quarantine = self.series / "quarantine"
         self.locks = self.root / "locks"
@@ -115,9 +115,9 @@ class PriceCache:
         """The file of a ticker."""
         return self.series / f"{_file_name(ticker)}.parquet"
 
-    def lock(self, ticker: str, timeout: float) -> FileLock:
+    def lock(self, ticker: str, timeout: float) -> AbstractContextManager[None]:
         """To be held while a series is refreshed; reading needs none."""
-        return FileLock(self.locks / f"{_file_name(ticker)}.lock", timeout)
+        return locked(self.locks / f"{_file_name(ticker)}.lock", ticker, timeout=timeout)
 
     def read(self, ticker: str) -> PriceSeries | None:
         """The cached series, or None when there is none.
@@ -166,10 +166,7 @@ class PriceCache:
 def default_folder() -> Path:
     """Where prices are kept when nobody says otherwise."""
     own = os.environ.get("TRACKER_CACHE")
-    if own:
-        return Path(own).expanduser()
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "index-tracker"
+    return Path(own).expanduser() if own else user_cache_path("index-tracker", appauthor=False)
 
 
 def _file_name(ticker: str) -> str:

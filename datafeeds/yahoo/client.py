@@ -23,7 +23,7 @@ from typing import Any
 import pandas as pd
 
 from datafeeds.errors import DataError
-from datafeeds.yahoo.patience import TIMEOUT_BOUNDS, Limits
+from datafeeds.yahoo.patience import TIMEOUT_BOUNDS, Patience
 from datafeeds.yahoo.report import SeriesFailure, Status
 
 try:
@@ -79,7 +79,7 @@ class YahooClient:
     ----------
     folder : Path
         Where yfinance keeps its time zones and cookies.
-    limits : Limits
+    patience : Patience
         Timeouts and retries.
     session : YahooSession, optional
         By default one that talks to Yahoo.
@@ -90,13 +90,13 @@ class YahooClient:
     def __init__(
         self,
         folder: Path,
-        limits: Limits,
+        patience: Patience,
         session: YahooSession | None = None,
         on_wait: Callable[[float, str], None] | None = None,
     ) -> None:
-        self.limits, self.folder, self.on_wait = limits, folder, on_wait
+        self.patience, self.folder, self.on_wait = patience, folder, on_wait
         self.session = YahooSession() if session is None else session
-        self.session.longest = limits.timeout
+        self.session.longest = patience.timeout
         self._silent = 0
         self._closed: SeriesFailure | None = None
 
@@ -129,8 +129,8 @@ class YahooClient:
 
     def _tries(self, status: Status) -> int:
         if status in (Status.RATE_LIMITED, Status.SERVER_ERROR, Status.MALFORMED):
-            return self.limits.retries
-        return min(1, self.limits.retries) if status in (Status.TIMED_OUT, Status.UNREACHABLE) else 0
+            return self.patience.retries
+        return min(1, self.patience.retries) if status in (Status.TIMED_OUT, Status.UNREACHABLE) else 0
 
     def _count(self, failure: SeriesFailure) -> None:
         """Stop asking when Yahoo goes on refusing or the network is down: a thousand more tickers would fare no better."""
@@ -147,9 +147,9 @@ class YahooClient:
         limited = failure.status is Status.RATE_LIMITED
         told = _seconds(self.session.retry_after) if limited else None
         if told is None:
-            first = self.limits.rate_limit_pause if limited else self.limits.pause
+            first = self.patience.rate_limit_pause if limited else self.patience.pause
             told = first * 2.0 ** (tried - 1) * random.uniform(0.8, 1.2)  # so that several users do not come back together
-        seconds = min(told, self.limits.longest_wait)
+        seconds = min(told, self.patience.longest_wait)
         if self.on_wait is not None:
             self.on_wait(seconds, failure.reason)
         time.sleep(seconds)
@@ -160,7 +160,7 @@ class YahooClient:
             try:
                 asked = yf.Ticker(ticker, session=self.session)
                 frame = asked.history(
-                    start=start.isoformat(), interval="1d", auto_adjust=False, actions=True, timeout=self.limits.timeout
+                    start=start.isoformat(), interval="1d", auto_adjust=False, actions=True, timeout=self.patience.timeout
                 )
                 return _answer(frame, asked.get_history_metadata())
             except Exception as error:

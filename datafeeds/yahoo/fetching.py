@@ -22,7 +22,7 @@ from datafeeds.adjustment import Adjustment, adjust, whole_bars
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.panel import GAP_POLICIES, MarketPanel
 from datafeeds.yahoo.cache import PriceCache, PriceSeries
-from datafeeds.yahoo.patience import Limits
+from datafeeds.yahoo.patience import Patience
 from datafeeds.yahoo.refresh import Mode, SeriesKeeper
 from datafeeds.yahoo.report import FetchError, FetchReport, Outcome, SeriesFailure, Status
 from datafeeds.yahoo.tickers import check_ticker, tickers_of
@@ -46,7 +46,7 @@ def fetch_yahoo(
     mode: str = "online",
     cache: str | os.PathLike[str] | None = None,
     keep_delisted: bool = False,
-    limits: Limits | None = None,
+    patience: Patience | None = None,
     session: YahooSession | None = None,
     on_outcome: Callable[[Outcome], None] | None = None,
     on_wait: Callable[[float, str], None] | None = None,
@@ -69,8 +69,8 @@ def fetch_yahoo(
         Folder of the cache: see :class:`datafeeds.yahoo.cache.PriceCache`.
     keep_delisted : bool, default False
         Take a cached series that Yahoo no longer knows (HTTP 404) as one that has left the market, instead of as a failure.
-    limits : Limits, optional
-        Timeouts and retries: see :class:`datafeeds.yahoo.patience.Limits`.
+    patience : Patience, optional
+        Timeouts and retries: see :class:`datafeeds.yahoo.patience.Patience`.
     session : YahooSession, optional
         Carries the requests; for a proxy, or a server of one's own.
     on_outcome, on_wait : callable, optional
@@ -99,7 +99,7 @@ def fetch_yahoo(
     if both:
         raise UniverseError(f"{both[0]} is the index and cannot be an asset too; take it out of the tickers")
     first, last = period_of(start, end)
-    chosen, store, patience = Mode.parse(mode), PriceCache(cache), limits or Limits()
+    chosen, store, patience = Mode.parse(mode), PriceCache(cache), patience or Patience()
 
     @once
     def client() -> YahooClient:
@@ -165,7 +165,7 @@ class FetchedPrices:
         if not any(name in self.series for name in self.assets):
             raise FetchError(f"no prices of any asset: {failed[0]}", self.report)
 
-    def frames(self, adjust_by: str = "split") -> tuple[dict[str, pd.DataFrame], list[str]]:
+    def frames(self, adjust_by: str) -> tuple[dict[str, pd.DataFrame], list[str]]:
         """Wide frames ``close``, ``open``, ``high``, ``low``, ``volume``, indices first, and remarks on what was changed.
 
         The dates are those on which an index has a price. An asset's bar on another day has no index return to compare with and

@@ -11,7 +11,7 @@ TIMEOUT_BOUNDS = (0.1, 60.0)
 
 
 @dataclass(frozen=True)
-class Limits:
+class Patience:
     """Timeouts, retries and waits.
 
     Parameters

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from datafeeds.errors import DataError
-from datafeeds.locks import LockedError
+from datafeeds.errors import DataError, LockedError
 from datafeeds.yahoo.bars import same_past, traded_bars, unexplained_factor
 from datafeeds.yahoo.cache import DamagedFileError, PriceCache, PriceSeries
 from datafeeds.yahoo.report import SeriesFailure, Status

@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from datafeeds import load_sample
+from datafeeds.files import staged_folder
 from tests.cli.test_cli import ROOT, tracker
 from tracker_strategies import backtest, read_run
 from tracker_strategies.analysis.pages import charts
-from tracker_strategies.analysis.runfolder import staged_folder, write_run
+from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
 from tracker_strategies.cli import app
 
 DATA = {"run.json", "metrics.json", "weights.parquet", "decisions.parquet", "returns.parquet", "orders.parquet"}
@@ -200,7 +201,7 @@ def test_an_older_run_stays_when_its_successor_is_interrupted(tmp_path, monkeypa
         monkeypatch.setattr(os, "replace", interrupt)
 
     def succeed():
-        with staged_folder(target) as stage:
+        with staged_folder(target, "run", RUN_FILES) as stage:
             (stage / "run.json").write_text("{}")
             if moment == "while writing":
                 raise KeyboardInterrupt

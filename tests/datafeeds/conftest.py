@@ -30,7 +30,7 @@ def fetch(yahoo, tmp_path):
     from tests.datafeeds.yahoo.market import FAST, START
 
     def fetch(tickers="AAA,BBB", start=START, end=None, *, index="^GEN", **options):
-        options = {"cache": tmp_path / "cache", "limits": FAST, "session": yahoo.session(), **options}
+        options = {"cache": tmp_path / "cache", "patience": FAST, "session": yahoo.session(), **options}
         return fetch_yahoo(index, tickers, start, end, **options)
 
     return fetch

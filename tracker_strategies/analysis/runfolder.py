@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import shutil
-import tempfile
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -19,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from datafeeds import MarketPanel
+from datafeeds.files import staged_folder, write_json
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.errors import OutputError, TrackerError
 
 DISTRIBUTION = "backtrader-index-tracker"
 SHEET = "tearsheet.html"
@@ -62,7 +55,7 @@ def write_run(
     """
     target = Path(folder).expanduser()
     scored = record.since(eval_from)
-    with staged_folder(target) as stage:
+    with staged_folder(target, "run", RUN_FILES) as stage:
         write_json(stage / "run.json", describe(record, panel, eval_from=eval_from, seed=seed))
         write_json(stage / "metrics.json", scored.metrics_by_target())
         dates = pd.DatetimeIndex(record.dates, name="date")
@@ -139,71 +132,6 @@ def describe(
         "kernels": record.kernels,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def check_place(target: Path, what: str = "run", files: Collection[str] = RUN_FILES) -> None:
-    """Raise :class:`OutputError` unless a run, or something else with files of its own and a ``<what>.json`` among them, could be
-    written there, in the place of an earlier one if need be: to fail before minutes of work, not after.
-    """
-    if target.exists() and not target.is_dir():
-        raise OutputError(f"cannot write to {target}: it is a file; choose a folder")
-    if target.is_dir():
-        entries = {p.name for p in target.iterdir()}
-        if entries.difference(files) or (entries and f"{what}.json" not in entries):
-            other = min(entries.difference(files), default=f"no {what}.json")
-            raise OutputError(f"{target} holds other things than a {what} ({other}); choose an empty or new folder with --out")
-        if target.resolve() in (Path.cwd(), *Path.cwd().parents):
-            raise OutputError(f"{target} is the folder you are in and cannot be replaced; choose a folder inside it with --out")
-    above = next(p for p in target.absolute().parents if p.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write to {target}: {above} is not a folder that may be written to; choose another with --out")
-
-
-@contextmanager
-def staged_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder beside the target that takes its place when all went well, and vanishes when not."""
-    check_place(target)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        old = stage.with_name(stage.name + "-old")
-        try:
-            yield stage
-            stage.chmod(0o755)
-            if target.exists():
-                os.replace(target, old)
-            os.replace(stage, target)
-        finally:
-            if old.exists() and not target.exists():  # interrupted between the two: the older run stays
-                os.replace(old, target)
-            for folder in (stage, old):
-                shutil.rmtree(folder, ignore_errors=True)
-    except OSError as problem:
-        if isinstance(problem, TrackerError):
-            raise
-        raise OutputError(f"cannot write to {target}: {problem.strerror or problem}; choose another folder with --out") from None
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Sorted as given, two spaces, no NaN (they become null), a newline at the end."""
-    path.write_text(as_text(content) + "\n", encoding="utf-8")
-
-
-def as_text(content: Mapping[str, Any]) -> str:
-    """Valid JSON: NaN and infinities become null."""
-    return json.dumps(_jsonable(content), indent=2, allow_nan=False)
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _jsonable(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_jsonable(v) for v in value]
-    if hasattr(value, "tolist"):
-        return _jsonable(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (str, int, bool, type(None))) else repr(value)
 
 
 def _version(name: str) -> str | None:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from datafeeds.files import replace_file
 from datafeeds.yahoo.fetching import FetchedPrices, check_choices, fetch_yahoo
-from datafeeds.yahoo.patience import Limits
+from datafeeds.yahoo.patience import Patience
 from datafeeds.yahoo.report import FetchError, FetchReport, Outcome
 from datafeeds.yahoo.tickers import tickers_of
 from tracker_strategies.errors import OutputError
@@ -46,8 +46,8 @@ def run_fetch(
     policy: str = "strict",
     keep_delisted: bool = False,
     out: str | None = None,
-    timeout: float = Limits.timeout,
-    retries: int = Limits.retries,
+    timeout: float = Patience.timeout,
+    retries: int = Patience.retries,
     as_json: bool = False,
     session: YahooSession | None = None,
 ) -> int:
@@ -62,7 +62,7 @@ def run_fetch(
     start, end : str
         Days, both included; without `end` as far as every series goes.
     cache, mode, keep_delisted, timeout, retries
-        See :func:`datafeeds.yahoo.fetching.fetch_yahoo` and :class:`datafeeds.yahoo.patience.Limits`.
+        See :func:`datafeeds.yahoo.fetching.fetch_yahoo` and :class:`datafeeds.yahoo.patience.Patience`.
     adjust, policy
         See :meth:`datafeeds.yahoo.fetching.FetchedPrices.panel`.
     out : str, optional
@@ -100,7 +100,7 @@ def run_fetch(
             cache=cache,
             mode=mode,
             keep_delisted=keep_delisted,
-            limits=Limits(timeout=timeout, retries=retries),
+            patience=Patience(timeout=timeout, retries=retries),
             session=session,
         )
     except KeyboardInterrupt:

@@ -144,14 +144,14 @@ def print_status(console: Console, status: AccountStatus) -> None:
 
 def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
     """``report``."""
+    from datafeeds.files import json_text
     from tracker_strategies.analysis.pages.words import unscored
-    from tracker_strategies.analysis.runfolder import as_text
     from tracker_strategies.papertrade.views.report import report_of, write_report
 
     account = PaperAccount(folder)
     report = report_of(account)
     if as_json:
-        print(as_text({"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap}))
+        print(json_text({"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap}))
         return
     console = Console()
     paper, backtest, gap = report.paper.metrics(), report.backtest.metrics(), report.gap

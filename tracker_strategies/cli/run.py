@@ -15,9 +15,10 @@ from rich.table import Table
 
 from datafeeds import MarketPanel, open_source, read_sectors
 from datafeeds.cleaning.report import SHOWN
+from datafeeds.files import check_place
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord, start_row
-from tracker_strategies.analysis.runfolder import check_place, write_run
+from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
 from tracker_strategies.cli.show import compare_folders, draw_sheets, is_run_name, metrics_table, show_runs
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
@@ -108,7 +109,7 @@ def run_strategies(names: Sequence[str], request: Request) -> None:
     folder = None if request.out is None else Path(request.out).expanduser()
     places = {} if folder is None else {c.alias_name: folder if len(classes) == 1 else folder / c.alias_name for c in classes}
     for place in places.values():
-        check_place(place)
+        check_place(place, "run", RUN_FILES)
         if request.html is not None and place.resolve() in Path(request.html).expanduser().resolve().parents:
             raise OutputError(
                 f"--html {request.html} lies in the run folder {place}, which is replaced as a whole; choose another"
@@ -142,7 +143,7 @@ def run_demo(out: str) -> None:
     panel = open_source(request.data, request.targets)
     classes = [load_strategy(name) for name in ("ensemble", "pa", *BASELINES)]
     for cls in classes:
-        check_place(Path(out).expanduser() / cls.alias_name)
+        check_place(Path(out).expanduser() / cls.alias_name, "run", RUN_FILES)
     console = Console()
     console.print(f"{panel.n_assets} large US stocks and the S&P 500, {panel.day(0)} to {panel.day(-1)}, {panel.n_bars} bars.")
     places = {cls.alias_name: Path(out).expanduser() / cls.alias_name for cls in classes}

@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from datafeeds.files import json_text
 from tracker_strategies.analysis.finished import is_run, read_run
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.pages.words import unscored
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import SHEET, as_text
+from tracker_strategies.analysis.runfolder import SHEET
 from tracker_strategies.errors import MissingExtraError, ParameterError
 from tracker_strategies.strategies import STRATEGIES
 
@@ -30,7 +31,7 @@ def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, a
     """Metrics as JSON or as a table, and the comparison page if one is wanted."""
     if as_json:
         metrics = {r.strategy: r.metrics_by_target() for r in records}
-        print(as_text(metrics[records[0].strategy] if len(records) == 1 else metrics))
+        print(json_text(metrics[records[0].strategy] if len(records) == 1 else metrics))
     else:
         Console().print(metrics_table(records, setting))
     notes = Console(stderr=True)

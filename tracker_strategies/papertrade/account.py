@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from datafeeds import MarketPanel, open_source
+from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.papertrade.brokers import simulated
 from tracker_strategies.papertrade.brokers.base import Broker
@@ -24,7 +25,7 @@ from tracker_strategies.papertrade.interventions import flatten_account, take_ov
 from tracker_strategies.papertrade.journal import journal as journals
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import Ledger, opening_entries
-from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, Lock
+from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, account_lock
 from tracker_strategies.papertrade.market.session_clocks import DataClock, ReplayClock, SessionClock, WallClock
 from tracker_strategies.papertrade.opening import absolute, cash_at_alpaca, first_session, names_of, try_out
 from tracker_strategies.papertrade.step import Step, StepResult
@@ -109,7 +110,7 @@ class PaperAccount:
             Before anything is written.
         """
         place = Path(folder).expanduser()
-        if place.exists() and (not place.is_dir() or any(not p.name.startswith(journals.UNFINISHED) for p in place.iterdir())):
+        if place.exists() and (not place.is_dir() or any(UNFINISHED not in p.name for p in place.iterdir())):
             raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
         cls_, chosen = load_strategy(strategy), dict(params or {})
         check_params(cls_, chosen)
@@ -160,7 +161,7 @@ class PaperAccount:
 
     def change_limits(self, given: Mapping[str, Any]) -> Limits:
         """Replace some of the limits."""
-        with Lock(self.folder), self.journal() as journal:
+        with account_lock(self.folder), self.journal() as journal:
             limits = Limits.from_json(journal.meta("limits")).changed(given)
             with journal.transaction("limits"):
                 journal.set_meta("limits", limits.to_json())
@@ -229,7 +230,7 @@ class PaperAccount:
         decide : bool, default True
             False only takes sessions in, and sends what was decided before.
         """
-        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+        with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
             with journal.errors():
                 limits = Limits.from_json(journal.meta("limits"))
             if max_move is not None:
@@ -243,7 +244,7 @@ class PaperAccount:
         self.halt_switch.set(why)
         if not cancel_open_orders:
             return 0
-        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+        with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
             ledger = Ledger(journal, self.config)
             settle(ledger, broker)
             return cancel_open(ledger, broker)
@@ -254,10 +255,10 @@ class PaperAccount:
 
     def adopt(self) -> list[str]:
         """Take the broker's account over into the journal, and say what was different."""
-        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+        with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
             return take_over(Ledger(journal, self.config), broker)
 
     def flatten(self) -> StepResult:
         """Cancel what waits, sell everything that is held, and halt."""
-        with Lock(self.folder), self.journal() as journal, self.broker() as broker:
+        with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
             return flatten_account(Ledger(journal, self.config), broker, self.halt_switch, self._pause)

@@ -7,10 +7,6 @@ class PaperError(AccountError):
     """Root of what can go wrong with a paper account."""
 
 
-class LockedError(PaperError):
-    """Another process works on the account."""
-
-
 class JournalError(PaperError):
     """The journal cannot be read or written: damaged, of another version, read-only, or the disk is full."""
 
@@ -21,10 +17,6 @@ class ReconcileError(PaperError):
 
 class RiskError(PaperError):
     """A limit was broken; the whole rebalance was rejected."""
-
-
-class HaltedError(PaperError):
-    """The account is halted; nothing is sent."""
 
 
 class StrategyError(PaperError):

@@ -16,6 +16,10 @@ def returns(prices):
     return np.diff(np.log(prices), axis=0)
 
 
+def events_of(market, kind):
+    return [event for event in market.events if event.kind == kind]
+
+
 # -- seeds -----------------------------------------------------------------------------------------------------------------------
 
 
@@ -45,8 +49,10 @@ def test_an_event_does_not_move_when_others_are_added(kind):
     singular = kind.removesuffix("s")
     alone, together = simulate_market(30, 200, seed=3, **{kind: EVENTS[kind]}), simulate_market(30, 200, seed=3, **EVENTS)
     if kind in {"late_listings", "delistings", "holidays"}:  # halts and bad prints have to fit into the lives of the assets
-        assert [(e.start, e.stop) for e in alone.events_of(singular)] == [(e.start, e.stop) for e in together.events_of(singular)]
-    assert len(alone.events_of(singular)) == len(together.events_of(singular)) == EVENTS[kind]
+        assert [(e.start, e.stop) for e in events_of(alone, singular)] == [
+            (e.start, e.stop) for e in events_of(together, singular)
+        ]
+    assert len(events_of(alone, singular)) == len(events_of(together, singular)) == EVENTS[kind]
     assert len(alone.events) == EVENTS[kind]
 
 
@@ -221,7 +227,7 @@ def test_events_stand_exactly_where_the_record_says(seed):
         cells = slice(event.start, event.stop), [column[s] for s in event.symbols]
         expected[cells] *= event.factor if event.kind == "bad_print" else np.nan
     np.testing.assert_array_equal(panel.close, expected)
-    assert {kind: len(market.events_of(kind.removesuffix("s"))) for kind in EVENTS} == EVENTS
+    assert {kind: len(events_of(market, kind.removesuffix("s"))) for kind in EVENTS} == EVENTS
 
 
 def test_late_listings_lead_and_delistings_trail():
@@ -240,7 +246,7 @@ def test_late_listings_lead_and_delistings_trail():
 def test_halts_and_holidays_are_inside_the_life_of_an_asset(options):
     market = simulate_market(20, 120, seed=1, **options)
     bar, column = market.panel.has_bar, {s: i for i, s in enumerate(market.panel.symbols)}
-    for event in (*market.events_of("halt"), *market.events_of("holiday")):
+    for event in (*events_of(market, "halt"), *events_of(market, "holiday")):
         for symbol in event.symbols:
             rows = np.flatnonzero(bar[:, column[symbol]])
             assert rows[0] < event.start
@@ -249,7 +255,7 @@ def test_halts_and_holidays_are_inside_the_life_of_an_asset(options):
 
 def test_a_holiday_closes_one_exchange_and_no_other():
     market = simulate_market(40, 100, holidays=8)
-    for event in market.events_of("holiday"):
+    for event in events_of(market, "holiday"):
         closed = ~market.panel.has_bar[event.start]
         exchanges = set(market.universe.exchanges[closed])
         assert len(exchanges) == 1

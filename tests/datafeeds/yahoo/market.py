@@ -2,10 +2,10 @@
 
 from zoneinfo import ZoneInfo
 
-from datafeeds import Limits
+from datafeeds import Patience
 from tests.datafeeds.yahoo.server import Listing, walk, weekdays
 
-FAST = Limits(timeout=2.0, retries=1, pause=0.01, rate_limit_pause=0.01, longest_wait=0.05, lock_wait=20.0)
+FAST = Patience(timeout=2.0, retries=1, pause=0.01, rate_limit_pause=0.01, longest_wait=0.05, lock_wait=20.0)
 DAYS = weekdays("2023-01-02", 80)
 START = "2023-01-01"
 NEW_YORK = ZoneInfo("America/New_York")

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("yfinance", reason="the extra yahoo is not installed")
 
-from datafeeds import DataError, Limits, UniverseError, yahoo_panel
+from datafeeds import DataError, Patience, UniverseError, yahoo_panel
 from datafeeds.yahoo.cache import CacheError
 from tests.datafeeds.yahoo.market import START, statuses
 
@@ -43,11 +43,11 @@ def test_misspelled_choices_are_refused_before_anybody_is_asked(yahoo, tmp_path,
 
 
 @pytest.mark.parametrize("wrong", [{"timeout": -1.0}, {"retries": float("nan")}, {"pause": float("inf")}])
-def test_limits_are_checked(wrong):
+def test_patience_is_checked(wrong):
     with pytest.raises(DataError, match=f"{next(iter(wrong))}=.* must be a finite number of at least 0"):
-        Limits(**wrong)
-    assert Limits(timeout=1e6).timeout == 60.0
-    assert Limits(timeout=0.0).timeout == 0.1
+        Patience(**wrong)
+    assert Patience(timeout=1e6).timeout == 60.0
+    assert Patience(timeout=0.0).timeout == 0.1
 
 
 def test_an_unwritable_cache_is_told_before_anybody_is_asked(yahoo, fetch, tmp_path):

@@ -11,7 +11,7 @@ pytest.importorskip("yfinance", reason="the extra yahoo is not installed")
 
 from curl_cffi import requests as curl
 
-from datafeeds import FetchError, Limits, fetch_yahoo
+from datafeeds import FetchError, Patience, fetch_yahoo
 from datafeeds.yahoo.cache import PriceCache
 from datafeeds.yahoo.client import GIVE_UP_AFTER, YahooClient, _seconds
 from datafeeds.yahoo.report import SeriesFailure, Status
@@ -28,7 +28,7 @@ from tests.datafeeds.yahoo.server import (
 )
 
 DAYS = weekdays("2023-01-02", 60)
-FAST = Limits(timeout=1.0, retries=1, pause=0.01, rate_limit_pause=0.01, longest_wait=0.05, lock_wait=10.0)
+FAST = Patience(timeout=1.0, retries=1, pause=0.01, rate_limit_pause=0.01, longest_wait=0.05, lock_wait=10.0)
 LIE = b'{"chart":{"result":null,"error":{"code":"Not Found","description":"No data found, symbol may be delisted"}}}'
 
 #: Each fault, by the name of a ticker, and the outcome that is documented for it.
@@ -62,7 +62,7 @@ def yahoo():
 @pytest.fixture
 def fetch(yahoo, tmp_path):
     def fetch(tickers, **options):
-        options = {"cache": tmp_path / "cache", "limits": FAST, "session": yahoo.session(), **options}
+        options = {"cache": tmp_path / "cache", "patience": FAST, "session": yahoo.session(), **options}
         return fetch_yahoo("^GEN", tickers, "2023-01-01", **options)
 
     return fetch
@@ -130,7 +130,7 @@ def test_numbers_that_cannot_be_are_refused(yahoo, fetch, change, status, reason
 
 
 def test_a_known_ticker_without_prices_since_the_start_is_empty(yahoo, tmp_path):
-    found = fetch_yahoo("^GEN", "GOOD", "2024-01-01", cache=tmp_path, limits=FAST, session=yahoo.session())
+    found = fetch_yahoo("^GEN", "GOOD", "2024-01-01", cache=tmp_path, patience=FAST, session=yahoo.session())
     assert [(o.status, o.note) for o in found.report] == [(Status.EMPTY, "no prices in the period")]
 
 
@@ -159,15 +159,15 @@ def test_the_storm_ends_in_the_documented_outcomes_and_a_panel_of_the_rest(yahoo
 # -- rate limits -----------------------------------------------------------------------------------------------------------------
 
 
-def waits_of(fetch, limits, tickers=("LIMITS",)):
+def waits_of(fetch, patience, tickers=("LIMITS",)):
     waits = []
-    report = fetch(list(tickers), limits=limits, on_wait=lambda seconds, why: waits.append((seconds, why))).report
+    report = fetch(list(tickers), patience=patience, on_wait=lambda seconds, why: waits.append((seconds, why))).report
     return waits, report
 
 
 def test_without_retry_after_each_wait_is_twice_the_last(yahoo, fetch):
     yahoo.fail("LIMITS", Fault(429, b"Too Many Requests"))
-    waits, report = waits_of(fetch, Limits(retries=3, rate_limit_pause=0.02, longest_wait=5.0))
+    waits, report = waits_of(fetch, Patience(retries=3, rate_limit_pause=0.02, longest_wait=5.0))
     assert report.of("LIMITS").status is Status.RATE_LIMITED
     assert len(waits) == 3
     for (seconds, _), expected in zip(waits, (0.02, 0.04, 0.08), strict=True):
@@ -177,7 +177,7 @@ def test_without_retry_after_each_wait_is_twice_the_last(yahoo, fetch):
 @pytest.mark.parametrize(("header", "longest", "expected"), [("1", 5.0, 1.0), ("3600", 0.05, 0.05), ("0", 5.0, 0.0)])
 def test_retry_after_is_honoured_and_capped(yahoo, fetch, header, longest, expected):
     yahoo.fail("LIMITS", Fault(429, b"", {"Retry-After": header}), times=2)
-    waits, report = waits_of(fetch, Limits(retries=1, rate_limit_pause=0.01, longest_wait=longest))
+    waits, report = waits_of(fetch, Patience(retries=1, rate_limit_pause=0.01, longest_wait=longest))
     assert waits == [(expected, f"HTTP 429, Retry-After {header}")]
     assert report.of("LIMITS").status is Status.FETCHED
 
@@ -222,8 +222,8 @@ def test_hosts_that_keep_silent_cost_bounded_time(yahoo, fetch):
     fetch(["LIES"], **past)
     yahoo.requests.clear()
     yahoo.everywhere = Fault(stall=30.0)
-    impatient = Limits(timeout=0.2, retries=1, pause=0.01)
-    report = fetch(["GOOD", "GONE", "HTML", "HALF", "CUT", "DROPS"], limits=impatient, **past).report
+    impatient = Patience(timeout=0.2, retries=1, pause=0.01)
+    report = fetch(["GOOD", "GONE", "HTML", "HALF", "CUT", "DROPS"], patience=impatient, **past).report
     assert [o.status for o in report] == [Status.CACHED] + [Status.TIMED_OUT] * 6
     assert sum(o.note.startswith("not asked") for o in report) == 6 - GIVE_UP_AFTER
     # two tries for each of three tickers, and yfinance asks at most four hosts in a try
@@ -257,7 +257,7 @@ def test_no_request_waits_longer_than_the_limit(yahoo, tmp_path):
 
     yahoo.fail("GOOD", Fault(500, b""))
     with pytest.raises(SeriesFailure, match="HTTP 500"):
-        YahooClient(tmp_path, Limits(timeout=1.5, retries=0), Watched(yahoo.port)).history("GOOD", DAYS[0])
+        YahooClient(tmp_path, Patience(timeout=1.5, retries=0), Watched(yahoo.port)).history("GOOD", DAYS[0])
     assert max(wanted) > 1.5
     assert set(given) == {1.5}
 

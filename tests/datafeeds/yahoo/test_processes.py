@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("yfinance", reason="the extra yahoo is not installed")
 
-from datafeeds import Limits, fetch_yahoo
+from datafeeds import Patience, fetch_yahoo
 from datafeeds.files import UNFINISHED
 from datafeeds.yahoo.cache import PriceCache
 from tests.datafeeds.yahoo.server import Fault, Listing, YahooServer, wait_until, walk, weekdays
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 ROOT = Path(__file__).resolve().parents[3]
 DAYS = weekdays("2023-01-02", 300)
 TICKERS = ("AAA", "BBB", "CCC")
-FAST = Limits(timeout=5.0, retries=1, pause=0.01, rate_limit_pause=0.01, longest_wait=0.05)
+FAST = Patience(timeout=5.0, retries=1, pause=0.01, rate_limit_pause=0.01, longest_wait=0.05)
 
 
 def listings(version):
@@ -57,7 +57,7 @@ def whole(cache, server):
 
 REFRESHES = """
 import sys
-from datafeeds import Limits, fetch_yahoo
+from datafeeds import Patience, fetch_yahoo
 from tests.datafeeds.yahoo.server import LoopbackSession
 port, cache, rounds = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
@@ -91,7 +91,7 @@ def test_kill_9_during_a_refresh_leaves_a_readable_cache(tmp_path):
             assert whole(cache, server)
     with YahooServer(listings(2)) as steady:
         # the next run takes the locks of the dead, sweeps up after them and brings everything up to date
-        report = fetch_yahoo("^GEN", TICKERS, "2023-01-01", cache=tmp_path, limits=FAST, session=steady.session()).report
+        report = fetch_yahoo("^GEN", TICKERS, "2023-01-01", cache=tmp_path, patience=FAST, session=steady.session()).report
         assert {str(o.status) for o in report} == {"restated"}
         assert not list(cache.series.glob(f"*{UNFINISHED}"))
         for name in TICKERS:
@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_a_valid_cache_and_the_next_run_goes_on(tmp_path):
         assert "Traceback" not in errors
         assert [cache.read(name) is not None for name in ("^GEN", *TICKERS)] == [True, True, False, False]
         server.faults.clear()
-        report = fetch_yahoo("^GEN", TICKERS, "2023-01-01", cache=tmp_path, limits=FAST, session=server.session()).report
+        report = fetch_yahoo("^GEN", TICKERS, "2023-01-01", cache=tmp_path, patience=FAST, session=server.session()).report
         assert [str(o.status) for o in report] == ["refreshed", "refreshed", "fetched", "fetched"]
 
 
@@ -160,8 +160,8 @@ def test_a_series_that_another_process_does_not_let_go_is_reported(tmp_path):
     )
     holder.stdout.readline()
     with YahooServer(listings(0)) as server:
-        limits = Limits(timeout=5.0, lock_wait=0.1)
-        report = fetch_yahoo("^GEN", TICKERS, "2023-01-01", cache=tmp_path, limits=limits, session=server.session()).report
+        patience = Patience(timeout=5.0, lock_wait=0.1)
+        report = fetch_yahoo("^GEN", TICKERS, "2023-01-01", cache=tmp_path, patience=patience, session=server.session()).report
     holder.kill()
     holder.communicate()
     assert [str(o.status) for o in report] == ["fetched", "locked", "fetched", "fetched"]

@@ -11,7 +11,7 @@ from tests.datafeeds.yahoo.server import Listing, walk
 
 def test_feeds_come_from_yahoo_in_one_call(yahoo, tmp_path):
     data = SingleIndexData.from_yahoo(
-        "^GEN", ["AAA", "BBB"], START, cache=tmp_path, limits=FAST, session=yahoo.session(), adjust="total"
+        "^GEN", ["AAA", "BBB"], START, cache=tmp_path, patience=FAST, session=yahoo.session(), adjust="total"
     )
     assert isinstance(data, SingleIndexData)
     assert [feed.p.symbol for feed in data.feeds()] == ["^GEN", "AAA", "BBB"]

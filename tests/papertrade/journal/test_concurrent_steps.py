@@ -10,9 +10,10 @@ import time
 import pytest
 
 from tests.papertrade.harness import books_balance, day, market, open_account, orders, state, step_through, values
+from tracker_strategies.errors import LockedError
 from tracker_strategies.papertrade import Limits, PaperAccount
-from tracker_strategies.papertrade.errors import LockedError, RiskError
-from tracker_strategies.papertrade.journal.lock_and_halt import Lock
+from tracker_strategies.papertrade.errors import RiskError
+from tracker_strategies.papertrade.journal.lock_and_halt import account_lock
 
 # -- 1: kills: see test_kill_storm ----------
 
@@ -26,7 +27,7 @@ def test_two_steps_started_together_one_runs_and_one_says_who_holds_the_lock(fol
     ready, go_on = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        with Lock(account.folder):
+        with account_lock(account.folder):
             os.write(ready[1], b"x")
             os.read(go_on[0], 1)
         os._exit(0)
@@ -44,7 +45,7 @@ def test_the_lock_of_a_killed_step_is_no_obstacle(folder):
     ready = os.pipe()
     child = os.fork()
     if child == 0:
-        with Lock(account.folder):
+        with account_lock(account.folder):
             os.write(ready[1], b"x")
             time.sleep(60)
     os.read(ready[0], 1)
@@ -77,7 +78,7 @@ def test_the_command_line_says_who_holds_the_lock_and_exits_with_2(folder):
     path = folder / "prices.csv"
     panel.to_frame().to_csv(path)
     account = PaperAccount.create(folder / "a", "pa", str(path))
-    with Lock(account.folder):
+    with account_lock(account.folder):
         done = subprocess.run(
             [sys.executable, "-m", "tracker_strategies", "paper", "step", str(account.folder)], capture_output=True, text=True
         )

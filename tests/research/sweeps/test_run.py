@@ -116,7 +116,7 @@ KILLED = """
 import sys
 from tests.research.sweeps.test_run import sweep_of
 from tracker_strategies.research.sweeps import run_sweep
-from tracker_strategies.research.sweeps import store
+from tracker_strategies.research.sweeps.running import store
 store.ROWS_PER_PART = 3
 if __name__ == "__main__":
     run_sweep(sweep_of(sys.argv[1]), sys.argv[2], jobs=2)

@@ -1,6 +1,7 @@
 """Rows on disk: whole or not at all, each once, whoever is killed and however full the disk is."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from datafeeds.files import UNFINISHED
 from tracker_strategies.analysis.metrics import METRIC_KEYS
-from tracker_strategies.errors import OutputError
+from tracker_strategies.errors import LockedError, OutputError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data, Window
 from tracker_strategies.research.sweeps.running import store as module
 from tracker_strategies.research.sweeps.running.store import SCHEMA, Store, in_use, read_batches, read_description, read_rows
@@ -111,7 +113,7 @@ def test_a_finished_row_goes_before_a_failed_one_of_the_same_cell(tmp_path):
 def test_leavings_of_a_killed_writer_are_not_read_and_are_swept_away(tmp_path):
     with Store(tmp_path, TOLD) as store:
         store.add(row(1))
-    torn = tmp_path / "rows" / ".part-0.parquet.tmp"
+    torn = tmp_path / "rows" / f"part-0.parquet.12{UNFINISHED}"
     torn.write_bytes(b"PAR1 half of a file")
     assert numbers(tmp_path) == [1]
     with Store(tmp_path, TOLD):
@@ -130,7 +132,7 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_only_one_process_may_write(tmp_path):
     with Store(tmp_path, TOLD):
         assert in_use(tmp_path)
-        with pytest.raises(OutputError, match="another sweep is writing"):
+        with pytest.raises(LockedError, match=rf"in use by process {os.getpid()} on .*choose another folder with --out"):
             Store(tmp_path, TOLD)
     assert not in_use(tmp_path)
     with Store(tmp_path, TOLD):
@@ -186,7 +188,7 @@ def test_a_full_disk_is_a_named_error_and_finished_rows_are_kept(tmp_path, limit
     assert out.returncode == 7, out.stderr
     assert "File too large; the rows written before are kept" in out.stdout
     assert numbers(tmp_path) == list(range(64))
-    assert not list((tmp_path / "rows").glob(".*"))
+    assert not list((tmp_path / "rows").glob(f"*{UNFINISHED}"))
     with Store(tmp_path, TOLD) as store:
         assert len(store.done()) == 64
         store.add(row(999))

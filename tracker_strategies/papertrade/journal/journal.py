@@ -6,20 +6,18 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from datafeeds.files import sync_folder
+from datafeeds.files import remove_unfinished, staged_path
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal import schema
 from tracker_strategies.papertrade.journal.crash_points import passed
 
 FILE = "journal.db"
-#: A journal that is being written for the first time.
-UNFINISHED = f".{FILE}.part"
 
 
 class Journal:
@@ -53,25 +51,19 @@ class Journal:
     def create(cls, path: str | os.PathLike[str], meta: dict[str, str], entries: Callable[[Self], None] | None = None) -> None:
         """Write a new journal, with its first entries, beside its place, and move it there in one step."""
         target = Path(path)
-        part = target.with_name(UNFINISHED)
-        part.unlink(missing_ok=True)
+        remove_unfinished(target)
         try:
-            db = sqlite3.connect(part, isolation_level=None)
-            try:
-                db.executescript(f"begin; {schema.TABLES} pragma user_version = {schema.VERSION}; commit")
-                db.execute(f"pragma application_id = {schema.APPLICATION_ID}")
-                db.executemany("insert into meta values (?, ?)", meta.items())
-            finally:
-                db.close()
-            if entries is not None:
-                with cls(part) as journal:
-                    entries(journal)
-            passed("before the journal is in its place")
-            os.replace(part, target)
-            sync_folder(target.parent)
+            with staged_path(target) as part:
+                with closing(sqlite3.connect(part, isolation_level=None)) as db:
+                    db.executescript(f"begin; {schema.TABLES} pragma user_version = {schema.VERSION}; commit")
+                    db.execute(f"pragma application_id = {schema.APPLICATION_ID}")
+                    db.executemany("insert into meta values (?, ?)", meta.items())
+                if entries is not None:
+                    with cls(part) as journal:
+                        entries(journal)
+                passed("before the journal is in its place")
         except (sqlite3.Error, OSError) as problem:
-            for name in (part.name, f"{part.name}-wal", f"{part.name}-shm"):
-                target.with_name(name).unlink(missing_ok=True)
+            remove_unfinished(target)
             raise JournalError(f"cannot write {target}: {problem}; choose another folder, or make room") from None
 
     def _connect(self, readonly: bool) -> sqlite3.Connection:

@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import os
-import socket
-import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
 
-from datafeeds.locks import FileLock
-from datafeeds.locks import LockedError as TakenError
+from datafeeds.locks import locked
 from tracker_strategies.errors import OutputError
-from tracker_strategies.papertrade.errors import JournalError, LockedError
-from tracker_strategies.papertrade.journal.journal import now
+from tracker_strategies.papertrade.errors import JournalError
 
-LOCK, HOLDER, HALT = "lock", "lock.holder", "HALT"
+LOCK, HALT = "lock", "HALT"
 
 
-class Lock:
-    """Keeps an account for one process, as long as that lives: the system takes it back however the process ends."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._holder = folder, folder / HOLDER
-        self._lock = FileLock(folder / LOCK, timeout=0.0)
-
-    def __enter__(self) -> Self:
+@contextmanager
+def account_lock(folder: Path) -> Iterator[None]:
+    """Keep an account for one process, as long as that lives: the system takes it back however the process ends."""
+    with ExitStack() as held:
         try:
-            self._lock.__enter__()
-        except TakenError:
-            raise LockedError(f"{self._folder} is in use by {self._who()}; wait until it is done, or stop it") from None
+            held.enter_context(locked(folder / LOCK, folder))
         except OSError as problem:
-            raise JournalError(f"cannot lock {self._folder}: {problem.strerror}; is the folder writable?") from None
-        me = {"pid": os.getpid(), "host": socket.gethostname(), "command": " ".join(sys.argv[:4]), "since": now()}
-        with suppress(OSError):
-            self._holder.write_text(json.dumps(me))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError):
-            self._holder.unlink(missing_ok=True)
-        self._lock.__exit__(None, None, None)
-
-    def _who(self) -> str:
-        try:
-            who = json.loads(self._holder.read_text())
-            return f"process {who['pid']} on {who['host']} ({who['command']}) since {who['since']}"
-        except (OSError, ValueError, KeyError, TypeError):
-            return "another process"
+            raise JournalError(f"cannot lock {folder}: {problem.strerror}; is the folder writable?") from None
+        yield
 
 
 class HaltSwitch:

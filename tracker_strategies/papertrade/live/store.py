@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
-from tracker_strategies.errors import TrackerError
+from tracker_strategies.errors import LockedError, TrackerError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
@@ -180,7 +180,7 @@ class PaperStore:
         wish = Wish(None if weights is None else np.array(weights, dtype=np.float64), deltas, settled, "", None)
         try:
             result = self.account.step(None if self._panel is None else self._panel(), wish=wish)
-        except PaperError as problem:
+        except (PaperError, LockedError) as problem:
             broker.turn_down(str(problem))
             self.put_notification(f"{type(problem).__name__}: {problem}", problem)
             return

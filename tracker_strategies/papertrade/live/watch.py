@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from tracker_strategies.errors import DataError
+from tracker_strategies.errors import DataError, LockedError
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.errors import BrokerError, LockedError, PaperError, RiskError
+from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError
 from tracker_strategies.papertrade.market.session_clocks import WallClock
 from tracker_strategies.papertrade.step import StepResult
 

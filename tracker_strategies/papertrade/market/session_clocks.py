@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import numpy as np
 
 from tracker_strategies.errors import MissingExtraError, ParameterError
 from tracker_strategies.papertrade.errors import StaleDataError
-
-#: A local clock that is off by more than this from the broker's is reported; the broker's counts.
-MAX_SKEW = timedelta(minutes=5)
 
 
 class SessionClock(Protocol):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from tracker_strategies.errors import OutputError, ParameterError
+from datafeeds.files import named_errors, staged_file
+from tracker_strategies.errors import ParameterError
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.journal.history import History
 
@@ -49,17 +49,10 @@ def export(account: PaperAccount, folder: Path, kind: str = "csv") -> list[Path]
         raise ParameterError(f"format {kind!r} is unknown; choose one of {', '.join(FORMATS)}")
     tables = tables_of(account)
     written = []
-    try:
+    with named_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            target = folder / f"{name}.{kind}"
-            part = target.with_name(f".{target.name}.part")
-            try:
-                table.to_csv(part, index=False) if kind == "csv" else table.to_parquet(part, index=False)
-                os.replace(part, target)
-            finally:
-                part.unlink(missing_ok=True)
-            written.append(target)
-    except OSError as problem:
-        raise OutputError(f"cannot write to {folder}: {problem.strerror or problem}; choose another folder with --out") from None
+            written.append(folder / f"{name}.{kind}")
+            with staged_file(written[-1]) as file:
+                table.to_csv(file, index=False) if kind == "csv" else table.to_parquet(file, index=False)
     return written

@@ -13,13 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from datafeeds import IndexData, MarketPanel
+from datafeeds.files import named_errors, write_json
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.entry import Entry, EntryWatch
 from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import write_json
-from tracker_strategies.errors import DataError, MissingExtraError, OutputError
+from tracker_strategies.errors import DataError, MissingExtraError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
@@ -226,14 +226,12 @@ def _paper_record(
 
 def write_report(report: PaperReport, folder: Path) -> tuple[list[Path], str]:
     """Write ``report.json`` and, with QuantStats, ``tearsheet.html``; return what was written, and why one is missing."""
-    try:
+    with named_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_json(
             folder / "report.json",
             {"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap},
         )
-    except OSError as problem:
-        raise OutputError(f"cannot write to {folder}: {problem.strerror or problem}; choose another folder with --out") from None
     written = [folder / "report.json"]
     try:
         written.append(

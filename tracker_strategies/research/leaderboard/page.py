@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from datafeeds.files import replace_file, write_json
 from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, SOFT, Chart, chart_style, finish, panels, percent_axis
 from tracker_strategies.analysis.pages.comparison_page import Field, comparison_page
 from tracker_strategies.analysis.pages.page import fill_page, write_page
-from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.research.leaderboard.run import COMPARISON, Row, check_folder
 from tracker_strategies.research.leaderboard.tables import EXPLAINED, FACTOR_HEAD, HEAD, SURVIVORS, cells, factors, tables
 from tracker_strategies.research.reproductions.apas.page import html_table
@@ -38,7 +38,7 @@ def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, run
         write_page(folder / COMPARISON, comparison_page(fields, "Trackers on the same bars", _lead(result)))
     write_json(folder / "leaderboard.json", {"command": command, **result})
     page = folder / "leaderboard.html"
-    page.write_text(leaderboard_page(result, command), encoding="utf-8")
+    replace_file(page, leaderboard_page(result, command).encode())
     return page
 
 

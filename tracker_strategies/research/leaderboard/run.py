@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from datafeeds import MarketPanel, open_source
+from datafeeds.files import check_place
 from tracker_strategies.analysis.pages.comparison_page import Field
 from tracker_strategies.analysis.record import start_row
-from tracker_strategies.analysis.runfolder import check_place
 from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
+from datafeeds.files import replace_file, write_json
 from tracker_strategies.analysis.pages.charts import INDEX, LOSS, OTHERS, PORTFOLIO, Chart, chart_style, curve, finish, panels
 from tracker_strategies.analysis.pages.page import fill_page
-from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.research.reproductions.apas.page import claims_table, claims_tile, html_table
 
 COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
@@ -51,7 +51,7 @@ def write_paper(result: Mapping[str, Any], folder: Path, name: str, title: str) 
     )
     write_json(folder / f"{name}.json", json.loads(json.dumps(result, default=float)))
     page = folder / f"{name}.html"
-    page.write_text(text, encoding="utf-8")
+    replace_file(page, text.encode())
     return page
 
 

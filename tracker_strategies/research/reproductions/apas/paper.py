@@ -7,16 +7,14 @@ index (Figures 2 and 3, Table 2), of the NASDAQ-100 (Figure 5), and the time of 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from datafeeds.files import named_errors, replace_file, write_json
 from tracker_strategies.algorithms._validation import count
-from tracker_strategies.analysis.runfolder import write_json
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.reproductions.apas.claims import (
     CITATION,
@@ -144,17 +142,9 @@ def _check_folder(folder: Path) -> None:
 
 
 def _place(folder: Path, result: dict[str, Any]) -> None:
-    """Write both files beside their places first, then put them there: a reader sees old files or new ones, never a part."""
+    """Write both files: a reader sees old files or new ones, never a part."""
     text = page(result)
-    try:
+    with named_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=".apas-", dir=folder))
-        try:
-            write_json(stage / "apas.json", result)
-            (stage / "apas.html").write_text(text, encoding="utf-8", newline="\n")
-            for file in ("apas.json", "apas.html"):
-                os.replace(stage / file, folder / file)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
-    except OSError as problem:
-        raise OutputError(f"cannot write to {folder}: {problem.strerror or problem}; choose another with --out") from None
+        write_json(folder / "apas.json", result)
+        replace_file(folder / "apas.html", text.encode())

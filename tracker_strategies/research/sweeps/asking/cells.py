@@ -68,7 +68,7 @@ class Data:
         try:
             panel = synthetic_market(seed=self.seed, n_indices=len(self.targets), **given)
         except TypeError as problem:
-            raise ParameterError(f"data {self.source!r}: {str(problem).removeprefix('synthetic_market() ')}") from None
+            raise ParameterError(f"data {self.source!r}: {str(problem).removeprefix('simulate_market() ')}") from None
         if panel.targets != self.targets:
             raise ParameterError(f"index {', '.join(self.targets)}: this market has {', '.join(panel.targets)}")
         return panel

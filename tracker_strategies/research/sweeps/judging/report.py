@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from datafeeds.files import replace_file, write_json
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.values import in_words
 from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL
 from tracker_strategies.research.sweeps.judging.results import SEGMENT, SETTING, Entry, Results, Setting, load
-from tracker_strategies.research.sweeps.running.store import write_text
 
 TOP = 20
 
@@ -56,9 +56,9 @@ def write_report(
     try:
         if fields:
             compared = comparison_page(fields, "Candidates on the same bars", lead_of(results))
-            write_text(results.folder / "comparison.html", compared)
-        write_text(results.folder / "report.json", json.dumps(found, indent=2) + "\n")
-        write_text(results.folder / "report.html", text)
+            replace_file(results.folder / "comparison.html", compared.encode())
+        write_json(results.folder / "report.json", found)
+        replace_file(results.folder / "report.html", text.encode())
     except OSError as problem:
         raise OutputError(f"cannot write the report to {folder}: {problem.strerror or problem}") from None
     return found

@@ -11,23 +11,20 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from datafeeds.files import remove_unfinished, replace_file, staged_file
+from datafeeds.locks import holder_of, is_locked, locked
 from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS
 from tracker_strategies.errors import OutputError
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: there two drivers in one folder are the user's own care
-    fcntl = None  # type: ignore[assignment]
 
 _PATH = pa.list_(pa.float32())
 _INTEGERS = ("seed", "start", "score_from", "stop", "fold", "rung")
@@ -77,7 +74,9 @@ class Store:
     Raises
     ------
     OutputError
-        The folder holds something else, another sweep, or cannot be written; or another process has it.
+        The folder holds something else, another sweep, or cannot be written.
+    LockedError
+        Another process has it.
     """
 
     def __init__(self, folder: str | Path, told: Mapping[str, Any], *, extend: bool = False) -> None:
@@ -87,10 +86,11 @@ class Store:
         self._check(told, extend)
         with self._named_errors("the sweep's description"):
             (self.folder / "rows").mkdir(parents=True, exist_ok=True)
-            self._lock = self._take()
-            for left in (self.folder / "rows").glob(".*.tmp"):
-                left.unlink()
-            write_text(self.folder / "sweep.json", json.dumps(told, indent=2) + "\n")
+            self._lock = ExitStack()
+            advice = "wait for it, or choose another folder with --out"
+            self._lock.enter_context(locked(_lock_of(self.folder), self.folder, advice=advice))
+            remove_unfinished(self.folder / "rows" / "*")
+            replace_file(self.folder / "sweep.json", f"{json.dumps(told, indent=2)}\n".encode())  # exactly: inf stays inf
 
     def _check(self, told: Mapping[str, Any], extend: bool) -> None:
         folder = self.folder
@@ -99,7 +99,7 @@ class Store:
         if not folder.is_dir() or not any(folder.iterdir()):
             return
         if not (folder / "sweep.json").exists():
-            if {p.name for p in folder.iterdir()} <= {"rows", "lock"}:
+            if {p.name for p in folder.iterdir()} <= {"rows", _lock_of(folder).name, holder_of(_lock_of(folder)).name}:
                 return
             raise OutputError(f"{folder} holds other things than a sweep; choose an empty or new folder with --out")
         before = read_description(folder)
@@ -107,16 +107,6 @@ class Store:
             return
         if before.get("asked") != json.loads(json.dumps(told["asked"])) and not extend:
             raise OutputError(f"{folder} holds another sweep; choose another folder with --out, or add to it with --extend")
-
-    def _take(self) -> IO[str]:
-        lock = (self.folder / "lock").open("w")
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                lock.close()
-                raise OutputError(f"another sweep is writing to {self.folder}; wait for it or choose another --out") from None
-        return lock
 
     def __enter__(self) -> Self:
         return self
@@ -158,7 +148,7 @@ class Store:
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
         with self._named_errors(f"{len(rows)} rows"):
-            place(self.folder / "rows" / _name("part"), lambda file: file.write(content.getbuffer()))
+            replace_file(self.folder / "rows" / _name("part"), content.getvalue())
         self._buffer = []  # only now: an interrupt before it finds them here
         self.pack(least=PARTS_PER_PACK)
 
@@ -168,8 +158,11 @@ class Store:
         if len(parts) < least:
             return
 
-        def write(file: IO[bytes]) -> None:
-            with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
+        with self._named_errors("a pack of rows"):
+            with (
+                staged_file(self.folder / "rows" / _name("pack")) as file,
+                pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer,
+            ):
                 waiting: list[pa.Table] = []
                 for part in parts:
                     waiting.append(_in_schema(pq.read_table(part), SCHEMA.names))
@@ -178,9 +171,6 @@ class Store:
                         waiting = []
                 if waiting:
                     writer.write_table(pa.concat_tables(waiting).combine_chunks())
-
-        with self._named_errors("a pack of rows"):
-            place(self.folder / "rows" / _name("pack"), write)
             for part in parts:
                 part.unlink()
 
@@ -210,24 +200,6 @@ def _name(kind: str) -> str:
     return f"{kind}-{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.parquet"
 
 
-def place(target: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write beside the place, then put there: a reader sees the whole file or none."""
-    stage = target.with_name(f".{target.name}.tmp")
-    try:
-        with stage.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(stage, target)
-    finally:
-        stage.unlink(missing_ok=True)
-
-
-def write_text(target: Path, text: str) -> None:
-    """A text file, whole or not at all."""
-    place(target, lambda file: file.write(text.encode()))
-
-
 def read_description(folder: str | Path) -> dict[str, Any]:
     """``sweep.json`` of a sweep."""
     path = Path(folder).expanduser() / "sweep.json"
@@ -241,17 +213,11 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 
 def in_use(folder: str | Path) -> bool:
     """Whether a process is writing to it now."""
-    try:
-        with (Path(folder).expanduser() / "lock").open("r") as lock:
-            if fcntl is None:
-                return False
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except OSError:
-                return True
-    except OSError:
-        pass
-    return False
+    return is_locked(_lock_of(Path(folder).expanduser()))
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder / "lock"
 
 
 def read_batches(folder: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

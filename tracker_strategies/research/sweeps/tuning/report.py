@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from datafeeds.files import replace_file, staged_file, write_json
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     OTHERS,
@@ -33,7 +34,6 @@ from tracker_strategies.research.sweeps.asking.values import in_words, setting_w
 from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL, Resamples, compare, interval
 from tracker_strategies.research.sweeps.judging.page import best_table, card, fill_template, notices, tiles
 from tracker_strategies.research.sweeps.judging.results import FIGURES
-from tracker_strategies.research.sweeps.running.store import place, write_text
 from tracker_strategies.research.sweeps.running.worker import drop_panels, keep_panels, one_thread, window_record
 from tracker_strategies.research.sweeps.tuning.stitch import stitch
 from tracker_strategies.research.sweeps.tuning.tuner import Tuned
@@ -74,9 +74,10 @@ def write_tuning(tuned: Tuned, *, draws: int = DRAWS) -> dict[str, Any]:
     text = page(tuned, found, path, base)
     frame = returns_frame(path).join(pd.DataFrame({f"{n}_active": np.r_[np.nan, r.active] for n, r in base.items()}, path.dates))
     try:
-        write_text(tuned.folder / "tune.json", json.dumps(found, indent=2) + "\n")
-        place(tuned.folder / "path.parquet", frame.to_parquet)
-        write_text(tuned.folder / "tune.html", text)
+        write_json(tuned.folder / "tune.json", found)
+        with staged_file(tuned.folder / "path.parquet") as file:
+            frame.to_parquet(file)
+        replace_file(tuned.folder / "tune.html", text.encode())
     except OSError as problem:
         raise OutputError(f"cannot write to {tuned.folder}: {problem.strerror or problem}") from None
     return found
