@@ -46,7 +46,7 @@ def random_panel(n_bars: int = 40, n_assets: int = 5, seed: int = 0, *, ohlc: bo
 
 
 class Bars:
-    """What backtrader's PandasData asks of a DataFrame, answered by an array: pandas takes longer for a cell than backtrader for a bar."""
+    """What PandasData asks of a DataFrame, answered by an array: pandas takes longer for a cell than backtrader for a bar."""
 
     columns = pd.Index(["open", "high", "low", "close", "volume", "openinterest"])
 

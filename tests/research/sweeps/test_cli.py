@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from datafeeds import synthetic_market
-from tests.cli.test_cli import refused, tracker
+from tests.cli.commands import refused, tracker
 from tests.research.sweeps.test_run import rows_of
 from tracker_strategies.cli import app
 from tracker_strategies.errors import TrackerError
