@@ -11,7 +11,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tracker demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -183,9 +183,7 @@ def test_a_name_that_cannot_be_bought_on_the_first_bar_is_waited_for():
 def test_a_target_that_begins_late_is_waited_for_and_is_no_entry():
     panel = random_panel(40, 4, seed=9, ohlc=True)
     cerebro = bt.Cerebro(stdstats=False)
-    for feed in ordinary_feeds(panel):
-        if feed._name == "INDEX":
-            feed = bt.feeds.PandasData(dataname=feed.p.dataname.iloc[12:], name="INDEX")
+    for feed in ordinary_feeds(panel, holidays={"INDEX": range(12)}):
         cerebro.adddata(feed)
     cerebro.addstrategy(PATracker)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
@@ -240,8 +238,7 @@ def test_a_strategy_of_other_origin_counts_from_its_first_position_on(coc, bars)
 
 
 def test_a_holiday_of_the_index_is_no_return_of_zero_for_a_strategy_of_other_origin():
-    feeds = ordinary_feeds(PANEL)
-    feeds[0] = bt.feeds.PandasData(dataname=feeds[0].p.dataname.drop(feeds[0].p.dataname.index[[20, 21]]), name="INDEX")
+    feeds = ordinary_feeds(PANEL, holidays={"INDEX": [20, 21]})
     run = plain(PANEL, feeds=[feeds[1], feeds[0], *feeds[2:]])
     assert run.analyzers.tracking.get_analysis()["n_bars"] == 52
     whole = plain(PANEL).analyzers.tracking.get_analysis()

@@ -1,48 +1,15 @@
-"""The command `tracker` as a user meets it: a real process, its output and its exit code."""
+"""The command `tracker` as a user meets it: its output and its exit code."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from datafeeds import load_sample
+from tests.cli.commands import process, refused, tracker
 from tracker_strategies.analysis.metrics import METRIC_KEYS
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def tracker(*words, cwd=ROOT, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "tracker_strategies", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", **environment},
-        timeout=300,
-    )
-
-
-@pytest.fixture(scope="module")
-def csv(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "market.csv"
-    load_sample().rows(-80, None).to_frame().to_csv(path)
-    return path
-
-
-def refused(result, *words):
-    """One named line on stderr, exit code 2, nothing on stdout, no traceback."""
-    assert result.returncode == 2, result.stderr
-    assert result.stdout == ""
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    for word in words:
-        assert word in lines[0]
-    return lines[0]
+from tracker_strategies.research.reproductions.apas import runs as apas_runs
 
 
 def test_help_teaches():
@@ -74,8 +41,16 @@ def test_list_shows_every_strategy_with_parameters_and_defaults():
         assert word in result.stdout
 
 
+def test_a_refusal_in_a_process_of_its_own():
+    """All others are looked at inside the process of the tests: exit code and stderr are the same there."""
+    words = ("run", "pa", "--param", "epsilon=1")
+    ours, theirs = tracker(*words), process(*words)
+    refused(theirs, "ParameterError", "epsilon", "eps")
+    assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+
+
 def test_run_prints_the_metrics_as_json_and_nothing_else(csv):
-    result = tracker("run", "pa", "--data", csv, "--json", "--cost-bps", "5", "--param", "eps=0.0003")
+    result = process("run", "pa", "--data", csv, "--json", "--cost-bps", "5", "--param", "eps=0.0003")
     assert result.returncode == 0, result.stderr
     metrics = json.loads(result.stdout)
     assert tuple(metrics) == METRIC_KEYS
@@ -113,12 +88,13 @@ def test_run_writes_a_folder_that_says_all(csv, tmp_path):
     assert [p.name for p in out.parent.iterdir()] == ["pa"]
 
 
-def test_same_inputs_same_bytes(csv, tmp_path):
-    for name in ("a", "b"):
-        assert tracker("run", "pa", "--data", csv, "--out", tmp_path / name, "--no-tearsheet").returncode == 0
+def test_same_inputs_same_bytes(csv, runs, tmp_path):
+    """In another process, and without company."""
+    a, b = runs / "pa", tmp_path / "b"
+    assert process("run", "pa", "--data", csv, "--out", b, "--no-tearsheet").returncode == 0
     for file in ("metrics.json", "weights.parquet", "decisions.parquet", "returns.parquet", "orders.parquet"):
-        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
-    first, second = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("a", "b"))
+        assert (a / file).read_bytes() == (b / file).read_bytes()
+    first, second = (json.loads((folder / "run.json").read_text()) for folder in (a, b))
     first.pop("created"), second.pop("created")
     assert first == second
 
@@ -132,43 +108,37 @@ def test_compare_shows_one_row_a_strategy(csv):
     assert list(numbers) == ["pa", "equal-weight"]
 
 
-def test_compare_writes_a_page_and_finished_runs_are_compared_by_their_folders(csv, tmp_path):
+def test_compare_writes_a_page_and_finished_runs_are_compared_by_their_folders(csv, runs, drawn, tmp_path):
     words = ("compare", "pa", "equal-weight", "--data", csv, "--out", tmp_path / "runs", "--no-tearsheet")
     result = tracker(*words, "--html", tmp_path / "page.html")
     assert result.returncode == 0, result.stderr
-    assert (tmp_path / "page.html").exists()
-    again = tracker(
-        "compare", tmp_path / "runs" / "pa", tmp_path / "runs" / "equal-weight", "--json", "--html", tmp_path / "two.html"
-    )
+    assert {p.name for p in tmp_path.iterdir()} == {"page.html", "runs"}
+    again = tracker("compare", runs / "pa", runs / "equal-weight", "--json", "--html", tmp_path / "two.html")
     assert again.returncode == 0, again.stderr
     numbers = json.loads(again.stdout)
     for name in ("pa", "equal-weight"):
-        assert numbers[name] == json.loads((tmp_path / "runs" / name / "metrics.json").read_text())
+        assert numbers[name] == json.loads((runs / name / "metrics.json").read_text())
         assert f"<span>{name}</span>" in (tmp_path / "two.html").read_text()
-    refused(tracker("compare", tmp_path / "runs" / "pa", "apas"), "ParameterError", "apas")
-    refused(tracker("compare", tmp_path / "runs" / "pa", "--cost-bps", "5"), "ParameterError", "finished runs")
+    refused(tracker("compare", runs / "pa", "apas"), "ParameterError", "apas")
+    refused(tracker("compare", runs / "pa", "--cost-bps", "5"), "ParameterError", "finished runs")
     refused(tracker("compare", "pa", "--data", csv, "--html", tmp_path), "OutputError", "it is a folder")
     inside = ("--out", tmp_path / "new", "--html", tmp_path / "new" / "page.html")
     refused(tracker("run", "pa", "--data", csv, *inside), "OutputError", "lies in the run folder")
     assert not (tmp_path / "new").exists()
-    shorter = ("--data", csv, "--eval-from", "0.8", "--no-tearsheet", "--out", tmp_path / "shorter")
-    assert tracker("run", "pa", *shorter).returncode == 0
-    refused(tracker("compare", tmp_path / "runs" / "pa", tmp_path / "shorter"), "DataError", "not comparable")
+    refused(tracker("compare", runs / "pa", drawn), "DataError", "not comparable")
 
 
-def test_the_tear_sheet_of_a_folder_is_the_one_that_the_run_wrote(csv, tmp_path):
-    run = tmp_path / "pa"
-    assert tracker("run", "pa", "--data", csv, "--cost-bps", "5", "--eval-from", "0.3", "--out", run).returncode == 0
-    first = (run / "tearsheet.html").read_bytes()
+def test_the_tear_sheet_of_a_folder_is_the_one_that_the_run_wrote(drawn, tmp_path):
+    run = shutil.copytree(drawn, tmp_path / "pa")
     (run / "tearsheet.html").unlink()
     result = tracker("tearsheet", run)
     assert result.returncode == 0, result.stderr
     assert "tearsheet.html" in result.stdout
-    assert (run / "tearsheet.html").read_bytes() == first
+    assert (run / "tearsheet.html").read_bytes() == (drawn / "tearsheet.html").read_bytes()
     refused(tracker("tearsheet", tmp_path / "nowhere"), "DataError", "nowhere", "run.json")
 
 
-def test_synthetic_markets_are_seeded(tmp_path):
+def test_synthetic_markets_are_seeded():
     a, b, c = (
         tracker("run", "equal-weight", "--data", "synthetic", "--seed", s, "--json", "--param", "rebalance=monthly").stdout
         for s in (1, 1, 2)
@@ -288,7 +258,8 @@ def test_the_smaller_papers_are_reproduced_with_a_page_and_their_numbers(tmp_pat
     assert json.loads((tmp_path / f"{paper}.json").read_text())["accepted"]["all"] is True
 
 
-def test_reproduce_writes_a_page_and_says_what_holds(tmp_path):
+def test_reproduce_writes_a_page_and_says_what_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr(apas_runs, "SLAIT_ITERATIONS", 5)
     result = tracker("reproduce", "apas", "--sets", "2", "--out", tmp_path / "apas")
     assert result.returncode == 0, result.stderr
     assert "hold" in result.stdout

@@ -8,41 +8,26 @@ import sys
 import time
 
 import pytest
-from typer.testing import CliRunner
 
 from datafeeds import load_sample
 from datafeeds.files import staged_folder
-from tests.cli.test_cli import ROOT, tracker
+from tests.cli.commands import ROOT, process, refused, tracker
 from tracker_strategies import backtest, read_run
 from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
-from tracker_strategies.cli import app
 
 DATA = {"run.json", "metrics.json", "weights.parquet", "decisions.parquet", "returns.parquet", "orders.parquet"}
-
-
-@pytest.fixture(scope="module")
-def csv(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "market.csv"
-    load_sample().rows(-60, None).to_frame().to_csv(path)
-    return path
 
 
 def names(folder):
     return {p.name for p in folder.iterdir()}
 
 
-def inside(*words):
-    return CliRunner(env={"COLUMNS": "120"}).invoke(app, [*map(str, words)])
-
-
-def whole(folder, csv):
+def whole(folder, runs):
     """The folder is a finished run without a page, equal to one for which none was asked."""
     assert names(folder) >= DATA
     assert "tearsheet.html" not in names(folder)
-    asked = folder.parent / f"asked-{folder.name}"
-    strategy = json.loads((folder / "run.json").read_text())["strategy"]
-    assert tracker("run", strategy, "--data", csv, "--out", asked, "--no-tearsheet").returncode == 0
+    asked = runs / json.loads((folder / "run.json").read_text())["strategy"]
     for file in DATA - {"run.json"}:
         assert (folder / file).read_bytes() == (asked / file).read_bytes()
     assert read_run(folder).metrics_by_target() == json.loads((folder / "metrics.json").read_text())
@@ -51,32 +36,32 @@ def whole(folder, csv):
 # ------------------------------------------------------------------ no QuantStats
 
 
-@pytest.fixture(scope="module")
-def without_quantstats(tmp_path_factory):
-    """A place on the path that comes first and in which quantstats cannot be imported."""
-    folder = tmp_path_factory.mktemp("path")
-    (folder / "quantstats").mkdir()
-    (folder / "quantstats" / "__init__.py").write_text("raise ImportError(\"No module named 'quantstats'\")\n")
-    return {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+@pytest.fixture
+def without_quantstats(monkeypatch):
+    """quantstats cannot be imported."""
+    monkeypatch.setitem(sys.modules, "quantstats.reports", None)
 
 
-def test_a_missing_extra_is_one_line_and_the_run_is_there(csv, tmp_path, without_quantstats):
+def test_a_missing_extra_is_one_line_and_the_run_is_there(csv, runs, tmp_path):
+    """In a process of its own, with a place on the path that comes first and in which quantstats cannot be imported."""
+    (tmp_path / "path" / "quantstats").mkdir(parents=True)
+    (tmp_path / "path" / "quantstats" / "__init__.py").write_text("raise ImportError(\"No module named 'quantstats'\")\n")
     out = tmp_path / "pa"
-    result = tracker("run", "pa", "--data", csv, "--json", "--out", out, **without_quantstats)
+    result = process("run", "pa", "--data", csv, "--json", "--out", out, PYTHONPATH=f"{tmp_path / 'path'}{os.pathsep}{ROOT}")
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout) == json.loads((out / "metrics.json").read_text())
     said = [line for line in result.stderr.splitlines() if "wrote" not in line and line.strip()]
     assert len(said) == 1, result.stderr
     for word in ("no tear sheet", "QuantStats", 'pip install "backtrader-index-tracker[report]"', f"tracker tearsheet {out}"):
         assert word in said[0]
-    whole(out, csv)
+    whole(out, runs)
     drawn = tracker("tearsheet", out)
     assert drawn.returncode == 0, drawn.stderr
     assert "tearsheet.html" in names(out)
 
 
 def test_it_is_said_once_for_several_runs(csv, tmp_path, without_quantstats):
-    result = tracker("compare", "pa", "buy-and-hold", "--data", csv, "--out", tmp_path / "two", **without_quantstats)
+    result = tracker("compare", "pa", "buy-and-hold", "--data", csv, "--out", tmp_path / "two")
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("no tear sheet") == 1
     assert names(tmp_path / "two") == {"pa", "buy-and-hold"}
@@ -84,19 +69,15 @@ def test_it_is_said_once_for_several_runs(csv, tmp_path, without_quantstats):
         assert names(tmp_path / "two" / name) >= DATA
 
 
-def test_a_page_that_is_asked_for_by_itself_is_refused(csv, tmp_path, without_quantstats):
-    assert tracker("run", "pa", "--data", csv, "--out", tmp_path / "pa", "--no-tearsheet").returncode == 0
-    result = tracker("tearsheet", tmp_path / "pa", **without_quantstats)
-    assert result.returncode == 2
-    assert result.stderr.startswith("MissingExtraError: ")
-    assert len(result.stderr.splitlines()) == 1
-    assert "tearsheet.html" not in names(tmp_path / "pa")
+def test_a_page_that_is_asked_for_by_itself_is_refused(runs, without_quantstats):
+    refused(tracker("tearsheet", runs / "pa"), "MissingExtraError: ")
+    assert "tearsheet.html" not in names(runs / "pa")
 
 
 # ------------------------------------------------------------------ a page that fails
 
 
-def test_a_page_that_fails_costs_neither_the_run_nor_the_others(csv, tmp_path, monkeypatch):
+def test_a_page_that_fails_costs_neither_the_run_nor_the_others(csv, runs, tmp_path, monkeypatch):
     draw = charts.growth
 
     def fail(record):
@@ -105,14 +86,14 @@ def test_a_page_that_fails_costs_neither_the_run_nor_the_others(csv, tmp_path, m
         return draw(record)
 
     monkeypatch.setattr(charts, "growth", fail)
-    result = inside("compare", "pa", "buy-and-hold", "--data", csv, "--out", tmp_path / "two")
-    assert result.exit_code == 1
+    result = tracker("compare", "pa", "buy-and-hold", "--data", csv, "--out", tmp_path / "two")
+    assert result.returncode == 1
     line = f"no tear sheet of pa: ZeroDivisionError: nothing to divide. The run is written: {tmp_path / 'two' / 'pa'}"
     assert line in result.stderr.splitlines()
-    whole(tmp_path / "two" / "pa", csv)
+    whole(tmp_path / "two" / "pa", runs)
     assert "tearsheet.html" in names(tmp_path / "two" / "buy-and-hold")
     monkeypatch.undo()
-    assert inside("tearsheet", tmp_path / "two" / "pa").exit_code == 0
+    assert tracker("tearsheet", tmp_path / "two" / "pa").returncode == 0
 
 
 def test_in_python_the_data_are_there_when_the_page_fails(tmp_path, monkeypatch):
@@ -129,16 +110,16 @@ def test_in_python_the_data_are_there_when_the_page_fails(tmp_path, monkeypatch)
 # ------------------------------------------------------------------ Ctrl-C
 
 
-def test_an_interrupt_while_drawing_leaves_the_finished_run(csv, tmp_path, monkeypatch):
+def test_an_interrupt_while_drawing_leaves_the_finished_run(csv, runs, tmp_path, monkeypatch):
     def interrupt(record):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(charts, "growth", interrupt)
-    result = inside("run", "pa", "--data", csv, "--out", tmp_path / "pa")
-    assert result.exit_code != 0
+    result = tracker("run", "pa", "--data", csv, "--out", tmp_path / "pa")
+    assert result.returncode != 0
     assert f"tracker tearsheet {tmp_path / 'pa'}" in result.stderr
     assert names(tmp_path) == {"pa"}
-    whole(tmp_path / "pa", csv)
+    whole(tmp_path / "pa", runs)
 
 
 def started(*words):
@@ -168,11 +149,11 @@ def interrupted_when(process, there):
     return None
 
 
-def test_a_signal_after_the_data_leaves_the_finished_run(csv, tmp_path):
+def test_a_signal_after_the_data_leaves_the_finished_run(csv, runs, tmp_path):
     code = interrupted_when(started("run", "pa", "--data", csv, "--out", tmp_path / "pa"), tmp_path / "pa" / "run.json")
     assert code not in (0, None)
     assert names(tmp_path) == {"pa"}
-    whole(tmp_path / "pa", csv)
+    whole(tmp_path / "pa", runs)
 
 
 def test_a_finished_run_is_written_before_the_next_begins(csv, tmp_path):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import backtrader as bt
+import pytest
 
 from datafeeds import IndexData, MarketPanel
 from tests.markets import ordinary_feeds
@@ -29,6 +30,11 @@ def seeds(count: int) -> list[int]:
         return list(range(count))
     draw = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID"))  # alike in all processes of a test run
     return [draw.randrange(10**6) for _ in range(3 * count)]
+
+
+def some_slow(cases: list[Any], quick: int) -> list[Any]:
+    """Cases of a parametrised test: the first `quick` of them on every run, the others marked ``slow``."""
+    return [*cases[:quick], *(pytest.param(case, marks=pytest.mark.slow) for case in cases[quick:])]
 
 
 def cerebro_with(kind: str, panel: MarketPanel, **mode: Any) -> bt.Cerebro:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import backtrader as bt
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.differential.random_strategy import RandomStrategy
-from tests.differential.side_by_side import MODES, PANEL, STOCK, assert_same, cerebro_with, seeds
+from tests.differential.side_by_side import MODES, PANEL, STOCK, assert_same, cerebro_with, seeds, some_slow
 from tests.markets import random_panel
 from tracker_strategies.execution.basket.broker import BasketBroker, host
 
@@ -42,6 +44,7 @@ SETTINGS = {
 SEEDS = seeds(6)
 
 
+@cache
 def market(seed):
     return random_panel(n_bars=50, n_assets=4, seed=seed, ohlc=True, gaps=seed % 3 == 2)
 
@@ -74,7 +77,7 @@ BROKERS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", some_slow(SEEDS, 3))
 def test_ordinary_strategies_fare_as_with_backtraders_broker(setting, seed):
     theirs = log(STOCK, bt.brokers.BackBroker(), setting, seed)
     assert any(entry[0] == "order" for entry in theirs[0][0])

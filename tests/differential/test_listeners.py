@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from functools import cache
 
 import backtrader as bt
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from tests.differential.random_strategy import seen_of, seen_of_trade
 from tests.differential.scripted import Scripted, script_of, watch
-from tests.differential.side_by_side import PANEL, STOCK, assert_same, cerebro_with
+from tests.differential.side_by_side import PANEL, STOCK, assert_same, cerebro_with, some_slow
 from tests.differential.test_brokers import COMPANY
 from tests.markets import random_panel
 from tracker_strategies import CostModel, PATracker, charge
@@ -70,8 +71,11 @@ class Parent(bt.Analyzer):
         return self.child.get_analysis()
 
 
-def lines_of(observer):
-    return [[list(line.array) for line in one.lines] for one in (observer if isinstance(observer, list) else [observer])]
+def lines_of(observers):
+    """Lines of all observers by name; one that sits on every feed is kept in a list of its own."""
+    each = [*observers, *getattr(observers, "buysell", ())]
+    names = [f"{type(o).__name__} {o.data._name}" if isinstance(o, bt.observers.BuySell) else type(o).__name__ for o in each]
+    return dict(zip(names, ([list(line.array) for line in o.lines] for o in each), strict=True))
 
 
 def run(panel, strategy, analyzers=(), observers=(), *, kind=PANEL, stdstats=False, coc=False, **params):
@@ -94,61 +98,69 @@ def run(panel, strategy, analyzers=(), observers=(), *, kind=PANEL, stdstats=Fal
 
 
 def told(done):
-    """What the listeners have to say after a run."""
+    """What the listeners have to say after a run, by their names, and the account."""
     analyses = {name: a.get_analysis() for name, a in done.analyzers.getitems() if name.startswith("their_")}
-    return analyses, [lines_of(o) for o in done.observers], done.analyzers.bars.account
+    return analyses | lines_of(done.observers), done.analyzers.bars.account
 
 
-@pytest.fixture(scope="module")
-def scripts():
-    """The orders of a tracker in each fill mode, from a run to which nobody listened."""
-    return {(market, fill): script_of(run(panel, PATracker, **terms(fill))) for market, panel in PANELS.items() for fill in FILLS}
+@cache
+def script(market, fill):
+    """The orders of a tracker, from a run to which nobody listened."""
+    return script_of(run(PANELS[market], PATracker, **terms(fill)))
 
 
-def assert_heard(scripts, market, fill, analyzers=(), observers=(), **more):
-    panel = PANELS[market]
-    at_close = fill == "close"
-    script = scripts[market, fill]
-    theirs = told(run(panel, Scripted, analyzers, observers, kind=STOCK, coc=at_close, orders=script, **more))
-    for broker in ("basket", "ordinary"):
-        ours = told(run(panel, PATracker, analyzers, observers, broker=broker, **terms(fill), **more))
-        assert_same(ours, theirs, f"{market} {fill} {broker}")
+@cache
+def theirs(market, fill, stdstats):
+    """What all listeners hear of an ordinary strategy: backtrader tells each of them the same, whoever else listens."""
+    analyzers = [*ANALYZERS.values(), Heard, Parent]
+    terms = {"kind": STOCK, "coc": fill == "close", "orders": script(market, fill), "stdstats": stdstats}
+    return told(run(PANELS[market], Scripted, analyzers, OBSERVERS.values(), **terms))
+
+
+def assert_heard(market, fill, analyzers=(), observers=(), brokers=("basket", "ordinary"), stdstats=False):
+    words, account = theirs(market, fill, stdstats)
+    for broker in brokers:
+        ours, money = told(run(PANELS[market], PATracker, analyzers, observers, broker=broker, stdstats=stdstats, **terms(fill)))
+        assert len(ours) >= len(analyzers) + len(observers)
+        assert_same(ours, {name: words[name] for name in ours}, f"{market} {fill} {broker}")
+        assert_same(money, account, f"{market} {fill} {broker}")
 
 
 @pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize("market", PANELS)
 @pytest.mark.parametrize("analyzer", [*ANALYZERS.values(), Heard, Parent], ids=lambda c: c.__name__)
-def test_an_analyzer_alone(scripts, analyzer, market, fill):
-    assert_heard(scripts, market, fill, [analyzer])
+def test_an_analyzer_alone(analyzer, market, fill):
+    assert_heard(market, fill, [analyzer])
 
 
 @pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize("observer", OBSERVERS.values(), ids=lambda c: c.__name__)
-def test_an_observer_alone(scripts, observer, fill):
-    assert_heard(scripts, "complete", fill, [], [observer])
+def test_an_observer_alone(observer, fill):
+    assert_heard("complete", fill, [], [observer])
 
 
 LISTENERS = [*ANALYZERS.values(), Heard, *OBSERVERS.values()]
 
 
+@pytest.mark.parametrize("broker", some_slow(["basket", "ordinary"], 1))
 @pytest.mark.parametrize("first", LISTENERS, ids=lambda c: c.__name__)
-def test_pairs_of_listeners(scripts, first):
+def test_pairs_of_listeners(first, broker):
     for second in LISTENERS[LISTENERS.index(first) + 1 :]:
         both = (first, second)
         analyzers = [c for c in both if issubclass(c, bt.Analyzer)]
         observers = [c for c in both if issubclass(c, bt.Observer)]
-        assert_heard(scripts, "complete", "next_open", analyzers, observers)
+        assert_heard("complete", "next_open", analyzers, observers, [broker])
 
 
 @pytest.mark.parametrize("fill", FILLS)
-def test_all_of_them_with_the_standard_observers(scripts, fill):
-    assert_heard(scripts, "complete", fill, [*ANALYZERS.values(), Heard], OBSERVERS.values(), stdstats=True)
+def test_all_of_them_with_the_standard_observers(fill):
+    assert_heard("complete", fill, [*ANALYZERS.values(), Heard], OBSERVERS.values(), stdstats=True)
 
 
 @pytest.mark.parametrize(
     ("fill", "market", "mode"), [*itertools.product(FILLS, PANELS, ({}, {"quicknotify": True}, {"tradehistory": True}))]
 )
-def test_a_strategy_that_listens_itself(scripts, fill, market, mode):
+def test_a_strategy_that_listens_itself(fill, market, mode):
     """Every attribute of every order and trade, as told to ``notify_order`` and ``notify_trade``, and ``broker.orders`` then."""
 
     class Ears:
@@ -178,7 +190,7 @@ def test_a_strategy_that_listens_itself(scripts, fill, market, mode):
         cerebro.addstrategy(strategy, **params)
         return cerebro.run()[0].told
 
-    theirs = heard(STOCK, TheirEars, orders=scripts[market, fill], coc=fill == "close")
+    theirs = heard(STOCK, TheirEars, orders=script(market, fill), coc=fill == "close")
     assert len(theirs) > 100
     for kind, broker in ((PANEL, "basket"), (PANEL, "ordinary"), (STOCK, "basket")):
         assert_same(heard(kind, OurEars, broker=broker, **terms(fill)), theirs, f"{kind} {broker}")

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from datafeeds import clean, load_sample, with_members
-from tests.cli.test_cli import refused, tracker
+from tests.cli.commands import refused, tracker
 from tests.markets import random_panel, real_market
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError, UniverseError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from datafeeds import IndexData, load_sample
-from tests.cli.test_cli import refused, tracker
+from tests.cli.commands import refused, tracker
 from tests.markets import random_panel
 from tracker_strategies import PATracker, backtest
 from tracker_strategies.errors import UniverseError

@@ -10,7 +10,7 @@ import pytest
 
 from datafeeds import Market, MarketPanel, join_markets, load_sample, read_panel
 from datafeeds.errors import DataWarning
-from tests.cli.test_cli import refused, tracker
+from tests.cli.commands import refused, tracker
 from tests.indicators.test_by_date import ordinary
 from tests.markets import random_panel
 from tracker_strategies import HoldingsAnalyzer, PATracker, TrackingAnalyzer, backtest

@@ -1,9 +1,8 @@
-"""`tracker sweep` and `tracker tune` as a user meets them: real processes, their output and their exit codes."""
+"""`tracker sweep` and `tracker tune` as a user meets them: their output and their exit codes."""
 
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -14,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from datafeeds import synthetic_market
-from tests.cli.test_cli import refused, tracker
+from tests.cli.commands import refused, tracker
 from tests.research.sweeps.test_run import rows_of
+from tests.research.sweeps.test_store import small_files
 from tracker_strategies.cli import app
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.research.sweeps import Sweep, WalkForward
@@ -142,14 +142,8 @@ def test_a_full_disk_is_one_named_line(tmp_path):
     """Files may not grow beyond 3000 bytes: the description fits, rows of 800 bars do not."""
     market = ("--data", "synthetic:n_assets=3,n_bars=800")
     words = ("sweep", "pa", *market, "--grid", "eps=1e-4,1e-3", "--out", tmp_path / "out", "-j", 2)
-    result = subprocess.run(
-        [sys.executable, "-m", "tracker_strategies", *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
-    )
+    with small_files(3000):
+        result = tracker(*words)
     refused(result, "OutputError", "File too large", "rows written before are kept")
     assert rows_of(tmp_path / "out") == []
     assert tracker(*words).returncode == 0

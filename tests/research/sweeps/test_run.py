@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -113,36 +112,37 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_sweep_goes_on(undisturbed, c
 
 
 KILLED = """
-import sys
+import os, signal, sys
 from tests.research.sweeps.test_run import sweep_of
 from tracker_strategies.research.sweeps import run_sweep
 from tracker_strategies.research.sweeps.running import store
+from tracker_strategies.research.sweeps.running.driver import Unwatched
+
+class Kill(Unwatched):
+    left = 10
+
+    def row(self, row):
+        self.left -= 1
+        if not self.left:
+            os.killpg(0, signal.SIGKILL)
+
 store.ROWS_PER_PART = 3
 if __name__ == "__main__":
-    run_sweep(sweep_of(sys.argv[1]), sys.argv[2], jobs=2)
+    run_sweep(sweep_of(sys.argv[1]), sys.argv[2], jobs=2, watcher=Kill())
 """
 
 
 def test_a_sweep_that_was_killed_outright_goes_on(undisturbed, csv, tmp_path):
+    """Twice, with its workers, at the tenth row: nine are on disk each time, in parts of three."""
     folder, script = tmp_path / "sweep", tmp_path / "killed.py"
     script.write_text(KILLED)
-    kills = 0
-    for wanted in (3, 20):
-        process = subprocess.Popen(
-            [sys.executable, script, csv, folder], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True
-        )
-        until = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < until:
-            if folder.exists() and (folder / "sweep.json").exists() and len(read_rows(folder, ("key",))) >= wanted:
-                break
-            time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-    assert kills >= 1, "the sweep was over before it could be killed"
-    kept = rows_of(folder)
-    assert len(kept) >= 3
+    for rows in (9, 18):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen([sys.executable, script, csv, folder], cwd=ROOT, env=environment, start_new_session=True)
+        assert process.wait(timeout=120) == -signal.SIGKILL
+        assert len(rows_of(folder)) == rows
     summary = run_sweep(sweep_of(csv), folder, jobs=2)
-    assert summary.before == len(kept)
+    assert summary.before == 18
     assert rows_of(folder) == undisturbed
 
 

@@ -2,8 +2,8 @@
 
 import json
 import os
-import subprocess
-import sys
+import resource
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,6 @@ from tracker_strategies.research.sweeps.running import store as module
 from tracker_strategies.research.sweeps.running.store import SCHEMA, Store, in_use, read_batches, read_description, read_rows
 from tracker_strategies.research.sweeps.running.worker import describe, failed
 
-ROOT = Path(__file__).resolve().parents[3]
 TOLD = {"asked": {"strategies": ["pa"]}, "cells": 3, "code": "c"}
 
 
@@ -161,32 +160,31 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-FULL_DISK = """
-import resource, sys
-from tests.research.sweeps.test_store import TOLD, row
-from tracker_strategies.errors import OutputError
-from tracker_strategies.research.sweeps.running.store import Store
-store = Store(sys.argv[1], TOLD)
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-try:
-    with store:
+@contextmanager
+def small_files(limit):
+    """No file may grow beyond `limit` bytes: what a full disk is to a writer."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def fill(folder, limit):
+    """Add long rows, each a file of its own, until there is no room."""
+    store = Store(folder, TOLD)
+    with small_files(limit), store:
         for n in range(200):
-            store.add({**row(n), "active": __import__("numpy").random.default_rng(n).random(200).astype("float32")})
+            store.add({**row(n), "active": np.random.default_rng(n).random(200).astype("float32")})
             store.flush()
-except OutputError as problem:
-    print(problem)
-    sys.exit(7)
-"""
 
 
 @pytest.mark.parametrize("limit", [14_000, 40_000])
 def test_a_full_disk_is_a_named_error_and_finished_rows_are_kept(tmp_path, limit):
     """A file may grow to `limit` bytes: single rows fit, a pack of 64 does not."""
-    out = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, tmp_path, str(limit)], capture_output=True, text=True, cwd=ROOT, timeout=100
-    )
-    assert out.returncode == 7, out.stderr
-    assert "File too large; the rows written before are kept" in out.stdout
+    with pytest.raises(OutputError, match="File too large; the rows written before are kept"):
+        fill(tmp_path, limit)
     assert numbers(tmp_path) == list(range(64))
     assert not list((tmp_path / "rows").glob(f"*{UNFINISHED}"))
     with Store(tmp_path, TOLD) as store:
@@ -196,11 +194,8 @@ def test_a_full_disk_is_a_named_error_and_finished_rows_are_kept(tmp_path, limit
 
 
 def test_a_row_that_does_not_fit_leaves_nothing_half_written(tmp_path):
-    out = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, tmp_path, "1000"], capture_output=True, text=True, cwd=ROOT, timeout=100
-    )
-    assert out.returncode == 7, out.stderr
-    assert "cannot write 1 rows" in out.stdout
+    with pytest.raises(OutputError, match="cannot write 1 rows"):
+        fill(tmp_path, 1000)
     assert list((tmp_path / "rows").iterdir()) == []
 
 
