@@ -16,14 +16,14 @@ import tempfile
 from pathlib import Path
 
 from tracker_strategies import CostModel
-from tracker_strategies.papertrade import Limits, PaperAccount, StepResult
+from tracker_strategies.papertrade import PaperAccount, RiskLimits, StepResult
 from tracker_strategies.papertrade.live.watch import practise
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of
 
 folder = Path(tempfile.mkdtemp()) / "demo"
 month = {"replay": "2012-01-03", "costs": CostModel(bps=5)}
-account = PaperAccount.create(folder, "apas", "sample", {"rebalance": "weekly"}, limits=Limits(max_weight=0.5), **month)
+account = PaperAccount.create(folder, "apas", "sample", {"rebalance": "weekly"}, limits=RiskLimits(max_weight=0.5), **month)
 
 # %% [markdown]
 # Each step settles the fills of the orders before, takes one more session in, lets the strategy decide and sends the orders. It

@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from tracker_strategies.papertrade import Limits
+from tracker_strategies.papertrade import RiskLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "paper-trading.md").read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def test_the_cerebro_of_your_own_runs_as_pasted(folder):
 
 def test_the_table_of_limits_is_complete_and_right():
     shown = dict(re.findall(r"^\| `(\w+)` \| ([\w.]+) \|", PAGE, re.M))
-    assert shown == {name: "none" if value is None else f"{value:g}" for name, value in asdict(Limits()).items()}
+    assert shown == {name: "none" if value is None else f"{value:g}" for name, value in asdict(RiskLimits()).items()}
 
 
 def test_every_command_of_the_page_exists():

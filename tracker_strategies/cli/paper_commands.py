@@ -16,7 +16,8 @@ from rich.table import Table
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.config import Limits
+from tracker_strategies.papertrade.config import RiskLimits
+from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.step import StepResult
 from tracker_strategies.papertrade.views.status import AccountStatus, status_of
 
@@ -37,7 +38,7 @@ def open_account(given: Mapping[str, Any]) -> None:
         targets=tuple(given["index"] or ("INDEX",)),
         start=given["start"],
         replay=given["replay"],
-        limits=Limits().changed(parse_pairs(given["limit"], "--limit")),
+        limits=RiskLimits().changed(parse_pairs(given["limit"], "--limit")),
         costs=CostModel(given["cost_bps"], given["per_share"], given["min_fee"], given["slippage_bps"]),
         faults=parse_pairs(given["fault"], "--fault"),
         **options,
@@ -65,10 +66,10 @@ def show_step(console: Console, result: StepResult) -> None:
     """One line for a step, and its messages below."""
     taken = "nothing new" if not result.taken else result.taken[0] if len(result.taken) == 1 else f"{len(result.taken)} sessions"
     words = {
-        "act": "rebalance",
-        "idle": "no rebalance due",
-        "refused": "rebalance refused",
-        "flatten": "sell everything",
+        Kind.ACT: "rebalance",
+        Kind.IDLE: "no rebalance due",
+        Kind.REFUSED: "rebalance refused",
+        Kind.FLATTEN: "sell everything",
         "": "nothing to decide",
     }
     line = f"[bold]{result.session or '-'}[/]  {taken}, {words.get(result.decision, result.decision)}"

@@ -60,7 +60,7 @@ class Desk(Protocol):
     def submit(self, deltas: FloatArray) -> None:
         """Send market orders for these changes."""
 
-    def settle(self, asset: int, price: float) -> None:
+    def book_out(self, asset: int, price: float) -> None:
         """Turn a position that can no longer be traded into cash at a price."""
 
     def fills(self) -> Fills | None:

@@ -132,9 +132,9 @@ class TrackerDesk:
         """What these trades do to the cash."""
         return float(self.strategy.tracker.rebalancer.costs.cash_flow(deltas, prices))
 
-    def settle(self, asset: int, price: float) -> None:
+    def book_out(self, asset: int, price: float) -> None:
         """Book a position out at a price."""
-        self._broker.settle(self.strategy, asset, price)
+        self._broker.book_out(self.strategy, asset, price)
 
     def fills(self) -> Fills | None:
         """What was executed on this bar."""

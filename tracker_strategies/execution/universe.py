@@ -54,7 +54,7 @@ class Universe:
     active : (N,) bool or None
         Names that may be held next; None while that is all of them and always has been.
     gone : (N,) bool or None
-        Names whose positions have to be settled.
+        Names whose positions have to be booked out.
     events : list of UniverseEvent
         What has happened so far, in the order of time. Who is there on the first bar is no event.
     """
@@ -105,7 +105,7 @@ class Universe:
     def _note(self, bar: Bar, event: str, which: BoolArray) -> None:
         self.events += [UniverseEvent(bar.date, i, event) for i in np.flatnonzero(which).tolist()]
 
-    def settled(self, bar: Bar, asset: int, shares: float) -> None:
+    def booked_out(self, bar: Bar, asset: int, shares: float) -> None:
         """Write down that the position in a delisted name was booked out at its last price."""
         self.events.append(UniverseEvent(bar.date, asset, "settled", shares, float(bar.close[asset])))
 

@@ -4,6 +4,6 @@ from .brokers.faults import Faults as Faults
 from .brokers.faults import FaultyBroker as FaultyBroker
 from .brokers.simulated import SimulatedBroker as SimulatedBroker
 from .config import AccountConfig as AccountConfig
-from .config import Limits as Limits
+from .config import RiskLimits as RiskLimits
 from .live.store import PaperStore as PaperStore
 from .step import StepResult as StepResult

@@ -19,7 +19,7 @@ from tracker_strategies.papertrade.brokers.base import Broker
 from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
 from tracker_strategies.papertrade.brokers.settling import cancel_open, settle
 from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
-from tracker_strategies.papertrade.config import AccountConfig, Limits
+from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.interventions import flatten_account, take_over
 from tracker_strategies.papertrade.journal import journal as journals
@@ -82,7 +82,7 @@ class PaperAccount:
         start: str | None = None,
         replay: str | None = None,
         symbols: tuple[str, ...] | None = None,
-        limits: Limits | None = None,
+        limits: RiskLimits | None = None,
         name: str | None = None,
         **options: Any,
     ) -> Self:
@@ -139,7 +139,7 @@ class PaperAccount:
         Faults.build(config.faults)
         if config.faults and config.broker != "simulated":
             raise ParameterError("faults are for the simulated broker; a real one has its own")
-        meta = {"config": config.to_json(), "limits": (limits or Limits()).to_json(), "opened": journals.now()}
+        meta = {"config": config.to_json(), "limits": (limits or RiskLimits()).to_json(), "opened": journals.now()}
         try_out(config, cls_, panel)
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -154,15 +154,15 @@ class PaperAccount:
         """The journal, to be closed after use."""
         return Journal(self.folder / journals.FILE, readonly=readonly)
 
-    def limits(self) -> Limits:
+    def limits(self) -> RiskLimits:
         """The limits as they are now."""
         with self.journal(readonly=True) as journal, journal.errors():
-            return Limits.from_json(journal.meta("limits"))
+            return RiskLimits.from_json(journal.meta("limits"))
 
-    def change_limits(self, given: Mapping[str, Any]) -> Limits:
+    def change_limits(self, given: Mapping[str, Any]) -> RiskLimits:
         """Replace some of the limits."""
         with account_lock(self.folder), self.journal() as journal:
-            limits = Limits.from_json(journal.meta("limits")).changed(given)
+            limits = RiskLimits.from_json(journal.meta("limits")).changed(given)
             with journal.transaction("limits"):
                 journal.set_meta("limits", limits.to_json())
                 journal.note("limits", ", ".join(f"{k}={v}" for k, v in given.items()))
@@ -232,7 +232,7 @@ class PaperAccount:
         """
         with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
             with journal.errors():
-                limits = Limits.from_json(journal.meta("limits"))
+                limits = RiskLimits.from_json(journal.meta("limits"))
             if max_move is not None:
                 limits = limits.changed({"max_move": max_move})
             clock = self.session_clock(broker)

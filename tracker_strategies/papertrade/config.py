@@ -21,7 +21,7 @@ CLOCKS = ("data", "wall", "replay")
 
 
 @dataclass(frozen=True)
-class Limits:
+class RiskLimits:
     """What a rebalance may not do. A breach rejects all of it.
 
     Parameters

@@ -14,6 +14,7 @@ from tracker_strategies.papertrade.errors import PaperError
 from tracker_strategies.papertrade.journal.journal import now
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
+from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.step import StepResult
 
 
@@ -47,14 +48,14 @@ def flatten_account(ledger: Ledger, broker: Broker, halt: HaltSwitch, pause: Cal
     )
     with ledger.journal.transaction("flattening") as db:
         db.execute(
-            "insert into decisions (session, made_at, kind) values (?, ?, 'flatten') "
-            "on conflict (session) do update set kind = 'flatten'",
-            (newest, now()),
+            "insert into decisions (session, made_at, kind) values (?, ?, ?) "
+            "on conflict (session) do update set kind = excluded.kind",
+            (newest, now(), Kind.FLATTEN),
         )
         ledger.add_intents(newest, tickets, symbols)
         ledger.journal.note("flatten", f"{len(tickets)} positions to be sold", newest)
     sent = Sender(ledger, broker, None, pause).send(newest)
-    result = StepResult(newest, decision="flatten", sent=sent.count, refused=sent.refused)
+    result = StepResult(newest, decision=Kind.FLATTEN, sent=sent.count, refused=sent.refused)
     if sent.waits:
         result.messages.append(sent.waits)
     return result

@@ -12,7 +12,8 @@ import numpy as np
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError, ParameterError, UniverseError
 from tracker_strategies.papertrade.config import AccountConfig
-from tracker_strategies.papertrade.deciding.by_cerebro import Balance, replay
+from tracker_strategies.papertrade.deciding.by_cerebro import wish_by_cerebro
+from tracker_strategies.papertrade.deciding.checkpoint import Balance
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.market.new_sessions import read_source, session_names
 from tracker_strategies.strategies import TrackerStrategy
@@ -23,7 +24,7 @@ def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: Marke
     bars, _ = read_source(config, config.symbols, panel=panel)
     history = History(bars.rows(-2), [], config)
     account = [Balance(config.cash, np.zeros(len(config.symbols)))] * len(history.bars.sessions)
-    replay(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
+    wish_by_cerebro(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
 
 
 def cash_at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -16,15 +17,16 @@ from datafeeds import MarketPanel
 from tracker_strategies.papertrade.brokers.base import Broker, Quotes
 from tracker_strategies.papertrade.brokers.sending import Sender
 from tracker_strategies.papertrade.brokers.settling import cancel_open, drop_intents, reconcile, settle
-from tracker_strategies.papertrade.config import AccountConfig, Limits
+from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.decider import Decider
 from tracker_strategies.papertrade.errors import RiskError, StaleDataError
-from tracker_strategies.papertrade.journal.crash_points import passed
+from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
+from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.corporate_actions import Action, read_actions
 from tracker_strategies.papertrade.market.new_sessions import OVERLAP, Intake, read_source
 from tracker_strategies.papertrade.market.session_clocks import SessionClock
@@ -40,8 +42,8 @@ class StepResult:
         The newest session of the account; empty before the first.
     taken : list of str
         Sessions that were brought in.
-    decision : str
-        What was decided by this step: act, idle, refused; empty when there was nothing to decide.
+    decision : Kind or ""
+        What was decided by this step; empty when there was nothing to decide.
     sent, refused : int
         Orders that the broker took, and that it refused.
     waits : str
@@ -54,7 +56,7 @@ class StepResult:
 
     session: str = ""
     taken: list[str] = field(default_factory=list)
-    decision: str = ""
+    decision: Kind | Literal[""] = ""
     sent: int = 0
     refused: int = 0
     waits: str = ""
@@ -73,7 +75,7 @@ class Step:
         self,
         journal: Journal,
         config: AccountConfig,
-        limits: Limits,
+        limits: RiskLimits,
         broker: Broker,
         clock: SessionClock,
         halt: HaltSwitch,
@@ -109,12 +111,12 @@ class Step:
         late = self.clock.late(newest)
         if late and self._decides:
             raise StaleDataError(f"{late}. Nothing is decided or sent; step again when the source has it")
-        if not self.journal.one("select 1 from decisions where session = ? and kind != 'refused'", (newest,)):
+        if not self.journal.one("select 1 from decisions where session = ? and kind != ?", (newest, Kind.REFUSED)):
             if not self._decides:
                 return self.result
             self._decide(newest)
         elif self._verify:
-            self.result.messages += Decider(self).verify(newest)
+            self.result.messages += Decider(self.ledger, self.limits, self.broker).verify(newest)
         if not late:
             self._send(newest)
         return self.result
@@ -164,7 +166,7 @@ class Step:
         before = self.ledger.last_session(before=session)
         history = History.load(self.journal, self.config, after=self.ledger.last_session(before=before))
         row = history.bars.sessions.index(session)
-        opens = history.bars.prices[row, self.config.prices.index("open") if "open" in self.config.prices else 0]
+        opens = history.opens[row]
         closes = history.bars.close[row - 1] if row else np.full(len(opens), np.nan)
         new = self.ledger.tickers()
         renames = {a.symbol: a.text for a in history.actions if a.kind == "rename" and a.session < session}
@@ -172,9 +174,9 @@ class Step:
         changed = {a.symbol for a in today if a.kind == "rename"}
         old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(self.config.symbols, new, strict=True))
         called = dict(zip(self.config.symbols, old, strict=True))
-        passed(f"before the market of {session}")
+        reached(f"before the market of {session}")
         self.broker.advance(Quotes(session, new, opens, old, closes), [replace(a, symbol=called[a.symbol]) for a in today])
-        passed(f"after the market of {session}")
+        reached(f"after the market of {session}")
 
     def _miss(self, session: str) -> None:
         """Sessions before this one that nobody decided about stay undecided."""
@@ -182,7 +184,8 @@ class Step:
             "select session from balances where session < ? and session not in (select session from decisions)", (session,)
         )
         for (missed,) in late:
-            self.ledger.decide(missed, "missed", "no step decided about it while it was the newest session; nothing is sent late")
+            why = "no step decided about it while it was the newest session; nothing is sent late"
+            self.ledger.decide(missed, Kind.MISSED, why)
             self.result.messages.append(f"{missed} was missed: nothing is sent late")
 
     # -- the newest session ----------
@@ -192,7 +195,7 @@ class Step:
         if reason is not None:
             self.result.messages.append(f"halted ({reason}): nothing is decided; go on with: tracker paper resume")
             return
-        decider = Decider(self)
+        decider = Decider(self.ledger, self.limits, self.broker)
         refused = decider.decide(newest, verify=self._verify, wish=self._wish)
         self.result.decision, self.result.way = decider.kind, decider.way
         self.result.messages += decider.messages

@@ -61,7 +61,7 @@ class Account:
         """Take orders; they fill at the next turn."""
         self._waiting = (deltas, None if self._bar is None else tradable_prices(self._bar, "close", deltas), self.now)
 
-    def settle(self, asset: int, price: float) -> None:
+    def book_out(self, asset: int, price: float) -> None:
         """Book a position out."""
         self._cash += float(self._sizes[asset]) * price
         self._sizes = self._sizes.copy()
@@ -159,7 +159,7 @@ def _general_path(panel: MarketPanel, tracker: Tracker, cash: float, log: list[F
             turnover[t], cost[t] = fills.traded / value[t - 1], fills.paid
             if orders:
                 log.append(fills.columns())
-        np.divide(held if bar.age is None else account.held(bar), worth, out=weights[t])  # a delisted name was settled just now
+        np.divide(held if bar.age is None else account.held(bar), worth, out=weights[t])  # a name that is gone was booked out
         decisions[t] = tracker.weights
         if watch.waits:
             watch.close(account.sizes(), bar.close, worth, tracker.weights, filled=turnover[t] > 0.0, at_close=at_close)

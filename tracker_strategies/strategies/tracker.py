@@ -57,9 +57,6 @@ class Tracker:
         The latest bar.
     """
 
-    _order: IndexArray | None = None  # as in checkpoints from before there was an order
-    _place: IndexArray | None = None
-
     def __init__(
         self,
         algorithm: OnlineAlgorithm,
@@ -81,7 +78,7 @@ class Tracker:
         self.bar: Bar | None = None
         self._base: Bar | None = None  # the bar that the next return is measured from
         self._span = 0  # bars since
-        self._changed = self._owed = False
+        self._changed = self._owed = self._again = False
         self._decided: FloatArray | None = None
         self._sizes: FloatArray | None = None  # what it was decided for; a desk never writes to sizes it has handed out
 
@@ -91,8 +88,8 @@ class Tracker:
         gone = self.universe.gone
         if gone is not None:
             for i in np.flatnonzero(gone & (desk.sizes() > 0.0)).tolist():
-                self.universe.settled(bar, i, float(desk.sizes()[i]))
-                desk.settle(i, float(bar.close[i]))
+                self.universe.booked_out(bar, i, float(desk.sizes()[i]))
+                desk.book_out(i, float(bar.close[i]))
         self._decided = None
         self._owed = due and self._misses(bar, desk)
         if not due:
@@ -123,6 +120,10 @@ class Tracker:
             same = pending is None and sizes is self._sizes
             deltas = self.rebalancer.fit(decided, sizes, opens, desk.cash(), pending=pending, unchanged=same)
         desk.submit(deltas)
+
+    def owe(self) -> None:
+        """Rebalance at the next close, whatever the schedule says."""
+        self._again = True
 
     def put_off(self) -> None:
         """Give up what was to be sent at the open; the rebalance stays due."""
@@ -162,7 +163,8 @@ class Tracker:
             self.weights = self._out(self.algorithm.restrict(self._in(active)))
         # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
         late, self._changed = self._changed, changed
-        return self.schedule.due(bar.date) or changed or late
+        again, self._again = self._again, False
+        return self.schedule.due(bar.date) or changed or late or again
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
         y = self.goal.returns(before.target, bar.target, self._span)

@@ -6,7 +6,7 @@ import pytest
 from datafeeds import MarketPanel
 from tests.papertrade.harness import market, open_account, orders, step_through
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.papertrade import Limits
+from tracker_strategies.papertrade import RiskLimits
 from tracker_strategies.papertrade.errors import RiskError
 
 # -- 19: limits; 20, parity: see test_parity ----------
@@ -25,7 +25,7 @@ from tracker_strategies.papertrade.errors import RiskError
 )
 def test_a_broken_limit_rejects_the_whole_rebalance(folder, limits, problem):
     panel = market()
-    account = open_account(folder / "a", panel, "equal-weight", limits=Limits(**limits))
+    account = open_account(folder / "a", panel, "equal-weight", limits=RiskLimits(**limits))
     with pytest.raises(RiskError, match=problem):
         step_through(account, panel, stop=1)
     assert not orders(account)
@@ -56,6 +56,6 @@ def test_a_large_loss_stops_trading(folder):
 def test_limits_that_make_no_sense_are_refused():
     for given in ({"max_weight": 0.0}, {"max_turnover": float("nan")}, {"max_orders": True}, {"allow": (1,)}):
         with pytest.raises(ParameterError, match="limit"):
-            Limits(**given)
+            RiskLimits(**given)
     with pytest.raises(ParameterError, match="there is no limit 'max_size'"):
-        Limits().changed({"max_size": 1})
+        RiskLimits().changed({"max_size": 1})

@@ -11,7 +11,7 @@ import pytest
 
 from tests.papertrade.harness import books_balance, day, market, open_account, orders, state, step_through, values
 from tracker_strategies.errors import LockedError
-from tracker_strategies.papertrade import Limits, PaperAccount
+from tracker_strategies.papertrade import PaperAccount, RiskLimits
 from tracker_strategies.papertrade.errors import RiskError
 from tracker_strategies.papertrade.journal.lock_and_halt import account_lock
 
@@ -118,7 +118,7 @@ def test_after_missed_sessions_only_the_newest_acts(folder):
 def test_a_missed_rebalance_is_made_up_for(folder):
     """Buy-and-hold trades once. Refused by a limit at first, it trades on the next session."""
     panel = market()
-    account = open_account(folder / "a", panel, "buy-and-hold", limits=Limits(max_turnover=0.5))
+    account = open_account(folder / "a", panel, "buy-and-hold", limits=RiskLimits(max_turnover=0.5))
     with pytest.raises(RiskError):
         step_through(account, panel, stop=1)
     account.change_limits({"max_turnover": 2.0})

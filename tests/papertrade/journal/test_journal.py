@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.markets import random_panel
 from tests.papertrade.harness import contents, in_a_process, open_account, state, step_through
+from tracker_strategies import algorithms
 from tracker_strategies.errors import TrackerError
-from tracker_strategies.papertrade import AccountConfig, Limits, PaperAccount
-from tracker_strategies.papertrade.deciding.by_cerebro import Checkpoint
-from tracker_strategies.papertrade.deciding.checkpoint import freeze, thaw
+from tracker_strategies.papertrade import AccountConfig, PaperAccount, RiskLimits
+from tracker_strategies.papertrade.deciding.checkpoint import Checkpoint, freeze, thaw
 from tracker_strategies.papertrade.errors import JournalError, PaperError
 from tracker_strategies.papertrade.journal import schema
 from tracker_strategies.papertrade.journal.journal import Journal
@@ -254,7 +254,7 @@ def test_nonsense_in_place_of_the_configuration_is_an_error_with_a_name(account,
         try:
             read = PaperAccount(account.folder)
             assert isinstance(read.config, AccountConfig)
-            assert isinstance(read.limits(), Limits)
+            assert isinstance(read.limits(), RiskLimits)
         except TrackerError:
             pass
         finally:
@@ -286,14 +286,36 @@ def test_a_mangled_snapshot_is_a_value_error_or_a_snapshot(data):
 
 def test_a_snapshot_makes_only_objects_of_this_project():
     for text in (
-        '{"o":["os","system",[]]}',
-        '{"o":["tracker_strategies.runner","backtest",[]]}',
-        '{"o":["tracker_strategies.papertrade.deciding.checkpoint","np",[]]}',
-        '{"s":["tracker_strategies.papertrade.config","Limits",{"d":[]}]}',
+        '{"o":["os.system",[]]}',
+        '{"o":["backtest",[]]}',
+        '{"e":["system","ls"]}',
+        '{"s":{"d":[["algorithm","RiskLimits"]]}}',
+        '{"s":{"d":[["algorithm","__loader__"]]}}',
+        '{"s":{"d":[["algorithm","project_simplex"]]}}',
+        '{"o":["tracker_strategies.strategies.tracker","Tracker",[]]}',  # as versions before the names wrote it
         '{"a":["|O",[1],"AAAAAAAAAAA=",true]}',
     ):
-        with pytest.raises(ValueError, match=r"is not a part|no class|no learner|not a snapshot|OBJECT array"):
+        with pytest.raises(ValueError, match=r"no learner|not a snapshot|too many values|OBJECT array"):
             thaw(text)
+
+
+def test_a_learner_of_a_users_own_is_never_taken_for_one_of_ours():
+    class PA(algorithms.PA):
+        pass
+
+    assert freeze(PA(3)) is None
+    mine, ours = PA(3), algorithms.PA(3)
+    assert type(thaw(freeze(ours))) is algorithms.PA
+    assert freeze(algorithms.Holdings(3, learner=ours)) is not None
+    assert freeze((ours, mine)) is None
+
+
+def test_a_checkpoint_holds_no_module_paths(account):
+    """A file that moves must not make it unreadable."""
+    with account.journal(readonly=True) as journal:
+        text = journal.one("select state from checkpoints")
+    assert "tracker_strategies" not in text
+    assert "numpy" not in text
 
 
 @settings(max_examples=100, deadline=None)

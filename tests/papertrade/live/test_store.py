@@ -8,7 +8,7 @@ from datafeeds import load_sample
 from tests.markets import random_panel
 from tests.papertrade.harness import books_balance, decided_weights, open_account, orders, step_through, values
 from tracker_strategies import HoldingsAnalyzer, TrackingAnalyzer
-from tracker_strategies.papertrade import Limits, PaperAccount, PaperStore
+from tracker_strategies.papertrade import PaperAccount, PaperStore, RiskLimits
 from tracker_strategies.strategies import APASTracker, BuyAndHold, PATracker
 
 LIVING = {"listing_warmup": 3, "delist_after": 4}
@@ -151,7 +151,7 @@ def test_any_strategy_can_trade_the_account(folder):
 
 def test_a_refused_rebalance_is_a_rejected_order(folder):
     panel = market()
-    account = open_account(folder / "a", panel, limits=Limits(max_turnover=0.5))
+    account = open_account(folder / "a", panel, limits=RiskLimits(max_turnover=0.5))
     run = live(account, panel, PATracker, sessions=3)
     assert not orders(account)
     assert {status for _, status, _ in run.heard} == {"Submitted", "Rejected"}

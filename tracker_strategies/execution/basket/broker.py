@@ -112,10 +112,10 @@ class BasketBroker(BasketQueue):
             self._fill(basket)
         self._get_value()
 
-    def settle(self, owner: Any, place: int, price: float) -> None:
+    def book_out(self, owner: Any, place: int, price: float) -> None:
         """Book a tracker's position out at a price, without an order: there is no market left that could fill one."""
         if self.book is None:
-            super().settle(owner, place, price)
+            super().book_out(owner, place, price)
             return
         size = float(self.book.sizes[place])
         self.cash += size * price

@@ -65,7 +65,7 @@ class BasketQueue(bt.brokers.BackBroker):
         """Orders of which the broker has yet to decide, in the order of submission."""
         return self.submitted if self.p.checksubmit else self.pending
 
-    def settle(self, owner: Any, place: int, price: float) -> None:
+    def book_out(self, owner: Any, place: int, price: float) -> None:
         """Book a tracker's position out at a price, without an order: there is no market left that could fill one."""
         part = self.parts[id(owner)]
         size = float(part.book.sizes[place])

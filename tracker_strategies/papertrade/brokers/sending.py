@@ -13,7 +13,7 @@ from tracker_strategies.papertrade.errors import (
     DuplicateOrderError,
     OrderRefusedError,
 )
-from tracker_strategies.papertrade.journal.crash_points import passed
+from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
 
@@ -83,9 +83,9 @@ class Sender:
         for pause in (*PAUSES, None):
             report: Report | None
             try:
-                passed(f"before sending {ticket.cid}")
+                reached(f"before sending {ticket.cid}")
                 report = self._broker.submit(ticket)
-                passed(f"after sending {ticket.cid}")
+                reached(f"after sending {ticket.cid}")
             except OrderRefusedError as refusal:
                 report = self._find(ticket.cid) if problem else None  # an attempt that went unanswered may have been taken
                 if report is None:

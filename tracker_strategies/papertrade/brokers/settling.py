@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tracker_strategies.papertrade.brokers.base import Broker, Holdings, Report, Status
 from tracker_strategies.papertrade.errors import ReconcileError
-from tracker_strategies.papertrade.journal.crash_points import passed
+from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.ledger import OPEN, Ledger
 
 #: Cash may differ from a real broker's by this share of the account without a question: fees to the cent, interest.
@@ -46,9 +46,9 @@ def cancel_open(ledger: Ledger, broker: Broker, rows: Sequence[str] | None = Non
     known = broker.reports([row["cid"] for row in waiting])
     for report in known.values():
         if not report.status.ended:
-            passed(f"before cancelling {report.cid}")
+            reached(f"before cancelling {report.cid}")
             broker.cancel(report)
-            passed(f"after cancelling {report.cid}")
+            reached(f"after cancelling {report.cid}")
     settle(ledger, broker)
     return len(waiting)
 

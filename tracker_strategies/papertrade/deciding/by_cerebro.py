@@ -16,22 +16,11 @@ from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.gate import Bar
-from tracker_strategies.papertrade.deciding.checkpoint import freeze, state_hash, thaw
+from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint, state_hash
 from tracker_strategies.papertrade.errors import StrategyError
 from tracker_strategies.strategies import TrackerStrategy
-from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Balance:
-    """The account at the close of one session, in units; ``owed``: the rebalance before it was not carried out."""
-
-    cash: float
-    sizes: FloatArray
-    owed: bool = False
 
 
 @dataclass(eq=False)
@@ -44,7 +33,7 @@ class Wish:
         Its target weights, if it has any.
     deltas : (N,) float or None
         Units to buy and sell; None when no rebalance is due.
-    settled : list of (place, price)
+    booked_out : list of (place, price)
         Positions that it books out because there is no market left.
     state_hash : str
         Fingerprint of what its learner has learned.
@@ -56,57 +45,10 @@ class Wish:
 
     weights: FloatArray | None
     deltas: FloatArray | None
-    settled: list[tuple[int, float]]
+    booked_out: list[tuple[int, float]]
     state_hash: str
     checkpoint: str | None
     past: FloatArray | None = None
-
-
-@dataclass(eq=False)
-class Checkpoint:
-    """A tracker after the close of a session, and the bar that it saw there.
-
-    ``balance`` is the account after that close: at the next open the tracker still has it. ``sent``: it has sent its orders at
-    the close already.
-    """
-
-    tracker: Tracker
-    bar: Bar
-    balance: Balance
-    sent: bool
-
-    def to_text(self) -> str | None:
-        """For the journal; None when the state cannot be written down."""
-        return freeze((self.tracker, self.bar, self.balance, self.sent))
-
-    @classmethod
-    def from_text(cls, text: str) -> Checkpoint:
-        """From the journal; ValueError when it is none."""
-        parts, kinds = thaw(text), (Tracker, Bar, Balance, bool)
-        if not (isinstance(parts, tuple) and len(parts) == len(kinds) and all(map(isinstance, parts, kinds))):
-            raise ValueError("not a checkpoint")
-        return cls(*parts)
-
-
-class Again:
-    """A schedule that is due once more whenever it is told so: on the first session of an account, and after a rebalance that
-    was not carried out.
-    """
-
-    def __init__(self, schedule: Any) -> None:
-        self.schedule, self.owed = schedule, False
-
-    def due(self, date: np.datetime64) -> bool:
-        """Whether to trade on this bar."""
-        owed, self.owed = self.owed, False
-        return bool(self.schedule.due(date)) or owed
-
-
-def trade_again(tracker: Tracker) -> None:
-    """Make a tracker rebalance at the next close, whatever its schedule says."""
-    if not isinstance(tracker.schedule, Again):
-        tracker.schedule = Again(tracker.schedule)  # type: ignore[assignment]
-    tracker.schedule.owed = True  # type: ignore[attr-defined]
 
 
 class JournalBroker(BasketBroker):
@@ -124,19 +66,19 @@ class JournalBroker(BasketBroker):
         """Take the account's past: one balance per session, and the row of the first session that may trade."""
         self.balances, self.opening, self.books_out = balances, opening, books_out
         self.row = -1
-        self.settled: list[tuple[int, float]] = []
+        self.booked_out: list[tuple[int, float]] = []
         self._basket: Basket | None = None
 
     def submit_basket(self, basket: Basket) -> None:
         """Orders of a rebalance; only the latest are kept. Those for the open say there what they are."""
         self.tomorrow, self._basket = basket.deltas, basket
 
-    def settle(self, owner: Any, place: int, price: float) -> None:
+    def book_out(self, owner: Any, place: int, price: float) -> None:
         """A position without a market: booked out if this account may do that by itself, else left to the broker."""
         if self.row == len(self.balances) - 1:
-            self.settled.append((place, price))
+            self.booked_out.append((place, price))
         if self.books_out:
-            super().settle(owner, place, price)
+            super().book_out(owner, place, price)
 
     def buy(self, owner: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         """Refuse single orders."""
@@ -163,7 +105,7 @@ class JournalBroker(BasketBroker):
         (strategy,) = self.cerebro.runningstrats
         strategy.desk.part.book.sizes = balance.sizes
         if self.row == self.opening or (balance.owed and due is not None):
-            trade_again(strategy.tracker)
+            strategy.tracker.owe()
         self._get_value()
 
 
@@ -198,7 +140,7 @@ def needs_cerebro(strategy: type[TrackerStrategy]) -> bool:
     return any(getattr(strategy, name, None) is not getattr(TrackerStrategy, name, None) for name in _HOOKS)
 
 
-def replay(
+def wish_by_cerebro(
     panel: MarketPanel,
     strategy: type[TrackerStrategy],
     params: dict[str, Any],
@@ -245,4 +187,4 @@ def replay(
             "Mend the strategy and step again"
         ) from problem
     seen = run.analyzers.watcher
-    return Wish(seen.past[-1], broker.tomorrow, broker.settled, seen.state_hash, seen.checkpoint, np.array(seen.past))
+    return Wish(seen.past[-1], broker.tomorrow, broker.booked_out, seen.state_hash, seen.checkpoint, np.array(seen.past))

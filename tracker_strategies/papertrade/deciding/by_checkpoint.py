@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.order_route import Fills
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.papertrade.deciding.by_cerebro import Balance, Checkpoint, Wish, trade_again
-from tracker_strategies.papertrade.deciding.checkpoint import state_hash
+from tracker_strategies.papertrade.deciding.by_cerebro import Wish
+from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint, state_hash
 
 FloatArray = NDArray[np.float64]
 
@@ -24,11 +24,11 @@ class Account:
     def __init__(self, balance: Balance, *, books_out: bool) -> None:
         self.balance, self.books_out = balance, books_out
         self.deltas: FloatArray | None = None
-        self.settled: list[tuple[int, float]] = []
+        self.booked_out: list[tuple[int, float]] = []
 
     def become(self, balance: Balance) -> None:
         """A session has passed."""
-        self.balance, self.deltas, self.settled = balance, None, []
+        self.balance, self.deltas, self.booked_out = balance, None, []
 
     def cash(self) -> float:
         """Cash in the account."""
@@ -45,9 +45,9 @@ class Account:
         """Take orders."""
         self.deltas = deltas
 
-    def settle(self, asset: int, price: float) -> None:
+    def book_out(self, asset: int, price: float) -> None:
         """A position without a market."""
-        self.settled.append((asset, price))
+        self.booked_out.append((asset, price))
         if self.books_out:
             sizes = self.balance.sizes.copy()
             cash = self.balance.cash + float(sizes[asset]) * price
@@ -85,7 +85,7 @@ def bar_before_the_open(bar: Bar) -> Bar:
     )
 
 
-def go_on(point: Checkpoint, bar: Bar, balance: Balance, *, books_out: bool) -> Wish:
+def wish_by_checkpoint(point: Checkpoint, bar: Bar, balance: Balance, *, books_out: bool) -> Wish:
     """What the tracker wants after one more session.
 
     The order of events is cerebro's: the open, at which the orders of the day before are sent; the fills; the close.
@@ -97,10 +97,10 @@ def go_on(point: Checkpoint, bar: Bar, balance: Balance, *, books_out: bool) -> 
     sent = point.sent or desk.deltas is not None
     desk.become(balance)
     if balance.owed and sent:
-        trade_again(tracker)
+        tracker.owe()
     tracker.close(bar, desk)
     after = Checkpoint(tracker, bar, Balance(desk.cash(), desk.sizes()), desk.deltas is not None).to_text()
-    weights, settled, state = tracker.weights, list(desk.settled), state_hash(tracker.algorithm)
+    weights, out, state = tracker.weights, list(desk.booked_out), state_hash(tracker.algorithm)
     if not at_close:
         tracker.open(bar_before_the_open(bar), desk)
-    return Wish(weights, desk.deltas, settled, state, after)
+    return Wish(weights, desk.deltas, out, state, after)

@@ -1,25 +1,85 @@
 """A tracker's state as text, and back: exactly, and without running anything that the text says.
 
 Learners go through their own ``state_dict``; the small objects around them (universe, schedule, the last bar) as their
-attributes. What cannot be written down, a function for example, makes no snapshot: then every step replays from the first bar.
+attributes. Both are written under names, not under the modules they live in today. What cannot be written down, a function or a
+learner of a user's own for example, makes no checkpoint: then every step replays from the first bar.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import importlib
 import json
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tracker_strategies import algorithms
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import TrackerError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.gate import Bar
+from tracker_strategies.execution.rebalancer import Rebalancer
+from tracker_strategies.execution.timing import FillMode, Schedule
+from tracker_strategies.execution.universe import Universe, UniverseEvent
+from tracker_strategies.strategies.target import Goal
+from tracker_strategies.strategies.tracker import Tracker
 
-#: Only objects of this project are made from text.
-_PACKAGE = "tracker_strategies."
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The account at the close of one session, in units; ``owed``: the rebalance before it was not carried out."""
+
+    cash: float
+    sizes: FloatArray
+    owed: bool = False
+
+
+@dataclass(eq=False)
+class Checkpoint:
+    """A tracker after the close of a session, and the bar that it saw there.
+
+    ``balance`` is the account after that close: at the next open the tracker still has it. ``sent``: it has sent its orders at
+    the close already.
+    """
+
+    tracker: Tracker
+    bar: Bar
+    balance: Balance
+    sent: bool
+
+    def to_text(self) -> str | None:
+        """For the journal; None when the state cannot be written down."""
+        return freeze((self.tracker, self.bar, self.balance, self.sent))
+
+    @classmethod
+    def from_text(cls, text: str) -> Checkpoint:
+        """From the journal; ValueError when it is none."""
+        parts, kinds = thaw(text), (Tracker, Bar, Balance, bool)
+        if not (isinstance(parts, tuple) and len(parts) == len(kinds) and all(map(isinstance, parts, kinds))):
+            raise ValueError("not a checkpoint")
+        return cls(*parts)
+
+
+#: What is made from text beside learners. The names are in journals: they stay, whatever becomes of the classes.
+_CLASSES: dict[str, type] = {
+    "balance": Balance,
+    "bar": Bar,
+    "costs": CostModel,
+    "fill": FillMode,
+    "rebalancer": Rebalancer,
+    "schedule": Schedule,
+    "target": Goal,
+    "tracker": Tracker,
+    "universe": Universe,
+    "universe event": UniverseEvent,
+}
+_NAMES = {kind: name for name, kind in _CLASSES.items()}
 
 
 class NoSnapshotError(TypeError):
@@ -65,14 +125,13 @@ def _pack(thing: Any) -> Any:
     if isinstance(thing, dict):
         return {"d": [[_pack(k), _pack(v)] for k, v in thing.items()]}
     kind = type(thing)
-    if not kind.__module__.startswith(_PACKAGE) or "<" in kind.__qualname__:
+    if isinstance(thing, OnlineAlgorithm) and _learner(kind.__name__) is kind:  # not a user's of the same name
+        return {"s": _pack(thing.state_dict())}
+    if kind not in _NAMES:
         raise NoSnapshotError(f"{kind.__module__}.{kind.__qualname__}")
-    name = [kind.__module__, kind.__qualname__]
     if isinstance(thing, Enum):
-        return {"e": [*name, thing.value]}
-    if isinstance(thing, OnlineAlgorithm):
-        return {"s": [*name, _pack(thing.state_dict())]}
-    return {"o": [*name, [[k, _pack(v)] for k, v in vars(thing).items()]]}
+        return {"e": [_NAMES[kind], thing.value]}
+    return {"o": [_NAMES[kind], [[k, _pack(v)] for k, v in vars(thing).items()]]}
 
 
 def _unpack(text: Any) -> Any:
@@ -96,28 +155,24 @@ def _unpack(text: Any) -> Any:
         return parts if mark == "l" else tuple(parts)
     if mark == "d":
         return {_unpack(k): _unpack(v) for k, v in content}
-    if mark in ("e", "s", "o"):
-        module, name, state = content
-        return _rebuild(mark, _class(module, name), state)
-    raise ValueError(f"unknown mark {mark!r}")
-
-
-def _class(module: str, name: str) -> type:
-    if not isinstance(module, str) or not module.startswith(_PACKAGE):
-        raise ValueError(f"{module!r} is not a part of this project")
-    found = getattr(importlib.import_module(module), name)
-    if not isinstance(found, type) or found.__module__ != module:
-        raise ValueError(f"{module}.{name} is no class of its own")
-    return found
-
-
-def _rebuild(mark: str, kind: type, state: Any) -> Any:
+    if mark == "s":
+        state = _unpack(content)
+        learner = _learner(state["algorithm"])
+        if learner is None:
+            raise ValueError(f"{state['algorithm']!r} is no learner")
+        return learner.from_state(state)
+    if mark not in ("e", "o"):
+        raise ValueError(f"unknown mark {mark!r}")
+    name, state = content
+    kind = _CLASSES[name]
     if mark == "e":
         return kind(state)
-    if mark == "s":
-        if not issubclass(kind, OnlineAlgorithm):
-            raise ValueError(f"{kind.__name__} is no learner")
-        return kind.from_state(_unpack(state))
     thing: Any = object.__new__(kind)
     vars(thing).update({str(k): _unpack(v) for k, v in state})
     return thing
+
+
+def _learner(name: str) -> type[OnlineAlgorithm] | None:
+    """The learner of this project that has that name, among those that it shows."""
+    found = getattr(algorithms, name, None)
+    return found if isinstance(found, type) and issubclass(found, OnlineAlgorithm) else None

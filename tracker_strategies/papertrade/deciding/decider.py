@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 from tracker_strategies._fingerprint import strategy_fingerprint
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.papertrade.brokers.base import Ticket
-from tracker_strategies.papertrade.deciding.by_cerebro import Balance, Checkpoint, Wish, needs_cerebro, replay
-from tracker_strategies.papertrade.deciding.by_checkpoint import bar_after, go_on
+from tracker_strategies.papertrade.brokers.base import Broker, Ticket
+from tracker_strategies.papertrade.config import RiskLimits
+from tracker_strategies.papertrade.deciding.by_cerebro import Wish, needs_cerebro, wish_by_cerebro
+from tracker_strategies.papertrade.deciding.by_checkpoint import bar_after, wish_by_checkpoint
+from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint
 from tracker_strategies.papertrade.deciding.risk import breaches
 from tracker_strategies.papertrade.deciding.tickets import client_id, in_shares, make_tickets
 from tracker_strategies.papertrade.errors import JournalError, StrategyError
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.journal import seal
+from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.strategies.registry import load_strategy
-
-if TYPE_CHECKING:
-    from tracker_strategies.papertrade.step import Step
 
 FloatArray = NDArray[np.float64]
 
@@ -32,15 +33,16 @@ SAME_WEIGHTS = 1e-9
 class Decider:
     """Finds out what the strategy wants after the newest session and writes it down."""
 
-    def __init__(self, step: Step) -> None:
-        self.journal, self.config, self.limits = step.journal, step.config, step.limits
-        self.broker, self.ledger = step.broker, step.ledger
+    def __init__(self, ledger: Ledger, limits: RiskLimits, broker: Broker) -> None:
+        self.journal, self.config, self.ledger = ledger.journal, ledger.config, ledger
+        self.limits, self.broker = limits, broker
         try:
             self.strategy = load_strategy(self.config.strategy)
         except ParameterError as problem:  # the file was sound when the account was opened
             raise StrategyError(f"{problem}; mend it and step again") from problem
         self.code = strategy_fingerprint(self.strategy)
-        self.kind, self.way = "", ""
+        self.kind: Kind | Literal[""] = ""
+        self.way = ""
         self.messages: list[str] = []
 
     def decide(self, session: str, *, verify: bool = False, wish: Wish | None = None) -> list[str]:
@@ -57,10 +59,10 @@ class Decider:
         refused = self._breaches(session, shares, sizes, lasts, history, out)
         due = "close" if self.config.fill is FillMode.CLOSE else "open"
         tickets, symbols = make_tickets(self.config, session, shares, lasts, self.ledger.tickers(), self.broker, due=due)
-        self.kind = "refused" if refused else "idle" if wish.deltas is None else "act"
+        self.kind = Kind.REFUSED if refused else Kind.IDLE if wish.deltas is None else Kind.ACT
         if refused:
             self.ledger.decide(
-                session, "refused", "; ".join(refused), weights=wish.weights, state_hash=wish.state_hash, way=self.way
+                session, self.kind, "; ".join(refused), weights=wish.weights, state_hash=wish.state_hash, way=self.way
             )
             return refused
         self.ledger.decide(
@@ -102,8 +104,8 @@ class Decider:
         balances = self._balances(history)
         opening = next(t for t, s in enumerate(history.bars.sessions) if s >= self.config.start)
         panel = history.panel_until_tomorrow()
-        params = dict(self.config.params)
-        return replay(panel, self.strategy, params, self.config.costs, balances, opening, books_out=self.broker.simulated)
+        params, costs = dict(self.config.params), self.config.costs
+        return wish_by_cerebro(panel, self.strategy, params, costs, balances, opening, books_out=self.broker.simulated)
 
     def _balances(self, history: History) -> list[Balance]:
         n = len(self.config.symbols)
@@ -176,12 +178,12 @@ class Decider:
         """Go on from a checkpoint, session by session."""
         history = History.load(self.journal, self.config, after=self._after)
         balances = self._balances(history)
-        opens = self.config.prices.index("open") if "open" in self.config.prices else 0
         wish = None
         for t, name in enumerate(history.bars.sessions):
-            factor, prices = history.factor(t), history.bars.prices[t]
-            bar = bar_after(point.bar, name, prices[0] * factor, prices[opens] * factor, history.bars.levels[t])
-            wish = go_on(point, bar, balances[t], books_out=self.broker.simulated)
+            factor = history.factor(t)
+            close, opens = history.bars.close[t] * factor, history.opens[t] * factor
+            bar = bar_after(point.bar, name, close, opens, history.bars.levels[t])
+            wish = wish_by_checkpoint(point, bar, balances[t], books_out=self.broker.simulated)
             if name != session:
                 point = Checkpoint.from_text(wish.checkpoint or "")
         assert wish is not None
@@ -196,12 +198,12 @@ class Decider:
     # -- orders ----------
 
     def _out(self, wish: Wish) -> list[tuple[int, float]]:
-        return wish.settled if self.broker.simulated else []
+        return wish.booked_out if self.broker.simulated else []
 
     def _booked_out(self, session: str, wish: Wish, factor: FloatArray, sizes: FloatArray) -> list[Ticket]:
         """Positions that have no market left, at their last price. A real broker has to do that itself."""
-        if not self.broker.simulated and wish.settled:
-            names = ", ".join(self.config.symbols[i] for i, _ in wish.settled)
+        if not self.broker.simulated and wish.booked_out:
+            names = ", ".join(self.config.symbols[i] for i, _ in wish.booked_out)
             self.messages.append(f"{names}: held, without a bar for long; the broker has to pay it out (or: tracker paper adopt)")
         tickers = self.ledger.tickers()
         return [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.papertrade.config import Limits
+from tracker_strategies.papertrade.config import RiskLimits
 
 FloatArray = NDArray[np.float64]
 
@@ -16,7 +16,7 @@ _SLACK = 1e-9
 
 
 def breaches(
-    limits: Limits,
+    limits: RiskLimits,
     symbols: Sequence[str],
     sizes: FloatArray,
     deltas: FloatArray,

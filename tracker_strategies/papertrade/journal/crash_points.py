@@ -11,16 +11,16 @@ import signal
 
 ENVIRONMENT = "TRACKER_PAPER_KILL_AT"
 
-_passed = 0
+_count = 0
 
 
-def passed(point: str) -> None:
-    """A transition point."""
-    global _passed
+def reached(point: str) -> None:
+    """A point at which tests let a step die."""
+    global _count
     wanted = os.environ.get(ENVIRONMENT)
     if wanted is None:
         return
-    _passed += 1
-    if _passed == int(wanted):
-        os.write(2, f"killed at point {_passed}: {point}\n".encode())
+    _count += 1
+    if _count == int(wanted):
+        os.write(2, f"killed at point {_count}: {point}\n".encode())
         os.kill(os.getpid(), signal.SIGKILL)

@@ -81,6 +81,12 @@ class History:
         """(T, N) units that a share stands for; None when that is one for all."""
         return actions.factors(self.actions, self.bars.sessions, self.config.symbols)
 
+    @property
+    def opens(self) -> FloatArray:
+        """(T, N) opening prices; the closes, where bars have no others."""
+        kinds = self.config.prices
+        return self.bars.prices[:, kinds.index("open") if "open" in kinds else 0, :]
+
     def factor(self, row: int = -1) -> FloatArray:
         """(N,) units that a share stands for on one session."""
         return np.ones(len(self.config.symbols)) if self.factors is None else self.factors[row]

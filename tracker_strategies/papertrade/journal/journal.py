@@ -15,7 +15,7 @@ from datafeeds.files import remove_unfinished, staged_path
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal import schema
-from tracker_strategies.papertrade.journal.crash_points import passed
+from tracker_strategies.papertrade.journal.crash_points import reached
 
 FILE = "journal.db"
 
@@ -61,7 +61,7 @@ class Journal:
                 if entries is not None:
                     with cls(part) as journal:
                         entries(journal)
-                passed("before the journal is in its place")
+                reached("before the journal is in its place")
         except (sqlite3.Error, OSError) as problem:
             remove_unfinished(target)
             raise JournalError(f"cannot write {target}: {problem}; choose another folder, or make room") from None
@@ -140,7 +140,7 @@ class Journal:
         try:
             self.db.execute("begin immediate")
             yield self.db
-            passed(f"before commit of {point}")
+            reached(f"before commit of {point}")
             self.db.execute("commit")
         except sqlite3.Error as problem:
             self._rollback()
@@ -148,7 +148,7 @@ class Journal:
         except BaseException:
             self._rollback()
             raise
-        passed(f"after commit of {point}")
+        reached(f"after commit of {point}")
 
     def _rollback(self) -> None:
         if self.db.in_transaction:

@@ -14,6 +14,7 @@ from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.history import Bars
 from tracker_strategies.papertrade.journal.journal import Journal, now, seal
+from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FloatArray = NDArray[np.float64]
@@ -130,7 +131,7 @@ class Ledger:
     def decide(
         self,
         session: str,
-        kind: str,
+        kind: Kind,
         reason: str = "",
         *,
         weights: FloatArray | None = None,
@@ -145,13 +146,13 @@ class Ledger:
         ``checkpoint``: fingerprint of the code, last session that was verified, and the strategy's state.
         """
         with self.journal.transaction(f"decision of {session}") as db:
-            db.execute("delete from decisions where session = ? and kind = 'refused'", (session,))
+            db.execute("delete from decisions where session = ? and kind = ?", (session, Kind.REFUSED))
             db.execute(
                 "insert into decisions values (?, ?, ?, ?, ?, ?, ?)",
                 (session, now(), kind, reason, None if weights is None else weights.astype("<f8").tobytes(), state_hash, way),
             )
             self.add_intents(session, tickets, symbols)
-            if kind in ("missed", "refused"):
+            if kind in (Kind.MISSED, Kind.REFUSED):
                 self.journal.note(kind, reason, session)
             if checkpoint is not None:
                 db.execute("delete from checkpoints")
@@ -266,7 +267,7 @@ class Ledger:
         if not rows:
             return False
         before, kind = rows[0]
-        if kind in ("missed", "refused"):
+        if kind in (Kind.MISSED, Kind.REFUSED):
             return True
         return any(
             row["status"] in (Status.REJECTED, Status.UNSENT)

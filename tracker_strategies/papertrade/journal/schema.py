@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 #: Marks an SQLite file as a journal of this program ("TRKP").
 APPLICATION_ID = 0x54524B50
 
 VERSION = 1
+
+
+class Kind(StrEnum):
+    """What was decided at the close of a session, as the table of decisions has it."""
+
+    ACT = "act"  #: a rebalance
+    IDLE = "idle"  #: nothing was due
+    REFUSED = "refused"  #: a limit forbade the rebalance; it may be decided anew
+    MISSED = "missed"  #: no step ran while the session was the newest
+    FLATTEN = "flatten"  #: everything sold, by hand
+
 
 TABLES = """
 create table meta (
@@ -37,7 +49,7 @@ create table actions (
     unique (session, symbol, kind)
 ) strict;
 
--- What was decided at the close of a session. `kind`: act, idle (nothing due), missed, refused, flatten.
+-- What was decided at the close of a session. `kind`: see Kind.
 create table decisions (
     session text primary key,
     made_at text not null,

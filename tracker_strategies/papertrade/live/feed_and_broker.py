@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 
-class Night:
+class SessionMemory:
     """What is known when a session is over: all bars in units, the account after each, and what became of the orders."""
 
     def __init__(self, known: tuple[History, list[Any], list[Any]]) -> None:
@@ -105,30 +105,30 @@ class PaperData(bt.feed.DataBase):
         store: PaperStore = self.p.store
         self._leads = self._env.datas[0] is self
         if self._leads:
-            store.night.row = -1
+            store.memory.row = -1
         self.put_notification(self.DELAYED)
 
     def haslivedata(self) -> bool:
         """Whether a session waits to be delivered."""
-        night: Night = self.p.store.night
-        return self._row + 1 < night.count if self._leads else self._row < night.row
+        memory: SessionMemory = self.p.store.memory
+        return self._row + 1 < memory.count if self._leads else self._row < memory.row
 
     def _load(self) -> bool | None:
         store: PaperStore = self.p.store
-        night: Night = store.night
+        memory: SessionMemory = store.memory
         if self._leads:
-            if night.row + 1 >= night.count:
+            if memory.row + 1 >= memory.count:
                 found = store.wait(self._qcheck or 0.05)
                 if not found:
                     if found is False:
                         self.put_notification(self.DISCONNECTED)
                     return found
-            night.row += 1
-            night.carried_out = night.row + 1 < night.count
-        if self._row >= night.row:
+            memory.row += 1
+            memory.carried_out = memory.row + 1 < memory.count
+        if self._row >= memory.row:
             return False if store.over else None
-        self._row = night.row
-        bar = night.bar(self.p.dataname, self._row)
+        self._row = memory.row
+        bar = memory.bar(self.p.dataname, self._row)
         if bar is None:
             return None
         if self._row >= store.past and not self._live:
@@ -137,7 +137,7 @@ class PaperData(bt.feed.DataBase):
         for kind, value in bar.items():
             getattr(self.lines, kind)[0] = value
         self.lines.openinterest[0] = 0.0
-        self.lines.datetime[0] = night.dates[self._row]
+        self.lines.datetime[0] = memory.dates[self._row]
         return True
 
 
@@ -152,11 +152,11 @@ class PaperBroker(BasketBroker):
 
     def buy(self, *args: Any, **kwargs: Any) -> Any:
         """An order, once the account is open; before its first session the strategy only learns."""
-        return super().buy(*args, **kwargs) if self.store.night.row >= self.store.night.opening else None
+        return super().buy(*args, **kwargs) if self.store.memory.row >= self.store.memory.opening else None
 
     def sell(self, *args: Any, **kwargs: Any) -> Any:
         """As :meth:`buy`."""
-        return super().sell(*args, **kwargs) if self.store.night.row >= self.store.night.opening else None
+        return super().sell(*args, **kwargs) if self.store.memory.row >= self.store.memory.opening else None
 
     def open_lane(self, part: Any, gate: Any) -> bool:
         """Every order is the journal's business."""
@@ -171,11 +171,11 @@ class PaperBroker(BasketBroker):
             self._basket = basket
 
     def _send(self, basket: Basket, deltas: FloatArray | None) -> None:
-        if deltas is not None and self.store.night.row >= self.store.night.opening:
+        if deltas is not None and self.store.memory.row >= self.store.memory.opening:
             for order in basket.make_orders(deltas):
                 self.submit(order)
 
-    def settle(self, owner: Any, place: int, price: float) -> None:
+    def book_out(self, owner: Any, place: int, price: float) -> None:
         """Book a position out."""
         feed = self.parts[id(owner)].book.datas[place]
         self.cash += self.positions[feed].size * price
@@ -192,10 +192,10 @@ class PaperBroker(BasketBroker):
 
     def next(self) -> None:
         """The broker's turn on a bar: the orders of the session before have ended, and the account is what it is."""
-        night = self.store.night
-        if not self.cerebro.datas or night.row < 0 or getattr(self, "_row", -1) == night.row:
+        memory = self.store.memory
+        if not self.cerebro.datas or memory.row < 0 or getattr(self, "_row", -1) == memory.row:
             return
-        self._row = night.row
+        self._row = memory.row
         basket, self._basket = self._basket, None
         if basket is not None:
             self._send(basket, basket.desk.asked(self.cash))
@@ -205,9 +205,9 @@ class PaperBroker(BasketBroker):
         for order in waiting:
             by_name[order.data._name].append(order)
         for symbol, orders in by_name.items():
-            self._end(orders, *night.outcome(self._row, symbol))
-        self.cash, sizes = night.account(self._row)
-        for symbol, place in night.places.items():
+            self._end(orders, *memory.outcome(self._row, symbol))
+        self.cash, sizes = memory.account(self._row)
+        for symbol, place in memory.places.items():
             feed, size = self._feed(symbol), float(sizes[place])
             if feed is not None and (size or feed in self.positions):
                 held = self.positions[feed]
@@ -246,19 +246,19 @@ class PaperBroker(BasketBroker):
 
     def wanted(self) -> tuple[FloatArray | None, list[tuple[int, float]]]:
         """Units to buy and sell in the orders that wait (None without any), and positions that the strategy has booked out."""
-        night = self.store.night
-        _, sizes = night.account(night.row)
-        settled = []
-        for symbol, place in night.places.items():
+        memory = self.store.memory
+        _, sizes = memory.account(memory.row)
+        out = []
+        for symbol, place in memory.places.items():
             feed = self._feed(symbol)
             if sizes[place] and feed is not None and not self.positions[feed].size:
-                settled.append((place, float(feed.close[0])))
+                out.append((place, float(feed.close[0])))
         if not self.submitted:
-            return None, settled
-        deltas = np.zeros(len(night.places))
+            return None, out
+        deltas = np.zeros(len(memory.places))
         for order in self.submitted:
-            deltas[night.places[order.data._name]] += order.size
-        return deltas, settled
+            deltas[memory.places[order.data._name]] += order.size
+        return deltas, out
 
     def turn_down(self, reason: str) -> None:
         """The account did not take the orders."""

@@ -28,11 +28,12 @@ from tracker_strategies.errors import LockedError, TrackerError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.deciding.by_cerebro import Wish, trade_again
+from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_before_the_open
 from tracker_strategies.papertrade.errors import PaperError
 from tracker_strategies.papertrade.journal.history import History
-from tracker_strategies.papertrade.live.feed_and_broker import Night, PaperBroker, PaperData
+from tracker_strategies.papertrade.journal.schema import Kind
+from tracker_strategies.papertrade.live.feed_and_broker import PaperBroker, PaperData, SessionMemory
 from tracker_strategies.strategies import TrackerStrategy
 
 FloatArray = NDArray[np.float64]
@@ -69,8 +70,8 @@ class PaperStore:
         #: Whether the last session has been delivered.
         self.over = False
         self._take_in()
-        self.night = Night(self._history())
-        self.past = self.night.count
+        self.memory = SessionMemory(self._history())
+        self.past = self.memory.count
 
     # -- what cerebro asks of a store ----------
 
@@ -121,10 +122,10 @@ class PaperStore:
         Returns True when there is one, None when there is none yet, False when there will be none.
         """
         broker = self.getbroker()
-        if not self.night.carried_out:
+        if not self.memory.carried_out:
             self._left = None if self._left is None else self._left - 1
             self._carry_out(broker)
-            self.night.carried_out = True
+            self.memory.carried_out = True
         if self._stopped or self._left == 0:
             self.over = True
             return False
@@ -142,7 +143,7 @@ class PaperStore:
             self.over = self.account.config.clock == "replay"  # recorded history ends
             return False if self.over else None
         self._asked -= self._poll  # there may be another one at once
-        self.night.renew(self._history())
+        self.memory.renew(self._history())
         return True
 
     def _take_in(self) -> list[str]:
@@ -158,7 +159,8 @@ class PaperStore:
         with self.account.journal(readonly=True) as journal:
             return not journal.one(
                 "select 1 from balances where session = (select max(session) from balances) "
-                "and session not in (select session from decisions where kind != 'refused')"
+                "and session not in (select session from decisions where kind != ?)",
+                (Kind.REFUSED,),
             )
 
     def _history(self) -> tuple[History, list[Any], list[Any]]:
@@ -175,9 +177,9 @@ class PaperStore:
         (strategy,) = broker.cerebro.runningstrats
         if isinstance(strategy, TrackerStrategy) and strategy.tracker.fill is not FillMode.CLOSE and strategy.bar is not None:
             strategy.tracker.open(bar_before_the_open(strategy.bar), strategy.desk)
-        deltas, settled = broker.wanted()
+        deltas, out = broker.wanted()
         weights = getattr(strategy, "weights", None)
-        wish = Wish(None if weights is None else np.array(weights, dtype=np.float64), deltas, settled, "", None)
+        wish = Wish(None if weights is None else np.array(weights, dtype=np.float64), deltas, out, "", None)
         try:
             result = self.account.step(None if self._panel is None else self._panel(), wish=wish)
         except (PaperError, LockedError) as problem:
@@ -191,5 +193,5 @@ class PaperStore:
         """A row is delivered: on the account's first session, and when a rebalance was due and not carried out, trade again."""
         broker = self.getbroker()
         for strategy in broker.cerebro.runningstrats:
-            if isinstance(strategy, TrackerStrategy) and (row == self.night.opening or (due and self.night.owed(row))):
-                trade_again(strategy.tracker)
+            if isinstance(strategy, TrackerStrategy) and (row == self.memory.opening or (due and self.memory.owed(row))):
+                strategy.tracker.owe()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from tracker_strategies.errors import DataError, LockedError
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError
+from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.session_clocks import WallClock
 from tracker_strategies.papertrade.step import StepResult
 
@@ -42,7 +43,7 @@ def practise(
         try:
             result = account.step(panel)
         except RiskError as refusal:  # the next session is another chance
-            result = StepResult(taken=["?"], decision="refused", messages=[str(refusal)])
+            result = StepResult(taken=["?"], decision=Kind.REFUSED, messages=[str(refusal)])
         if not result.taken:
             break
         count += 1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError
-from tracker_strategies.papertrade.config import AccountConfig, Limits
+from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.errors import BadBarError
 from tracker_strategies.papertrade.journal.history import Bars
 from tracker_strategies.papertrade.market import corporate_actions as actions
@@ -118,7 +118,7 @@ class Intake:
     Parameters
     ----------
     config : AccountConfig
-    limits : Limits
+    limits : RiskLimits
     tail : Bars
         The last sessions of the journal, at most :data:`OVERLAP` of them; perhaps none.
     last : (N,) float
@@ -131,7 +131,7 @@ class Intake:
     def __init__(
         self,
         config: AccountConfig,
-        limits: Limits,
+        limits: RiskLimits,
         tail: Bars,
         last: FloatArray,
         tickers: Sequence[str],

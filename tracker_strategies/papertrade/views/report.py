@@ -26,9 +26,9 @@ from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.deciding.by_cerebro import trade_again
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.strategies.registry import load_strategy
 
 FloatArray = NDArray[np.float64]
@@ -74,7 +74,7 @@ class OpeningBroker(BasketBroker):
         self.row += 1
         if self.row == self.opening:
             for strategy in self.cerebro.runningstrats:
-                trade_again(strategy.tracker)
+                strategy.tracker.owe()
         super().next()
 
 
@@ -125,7 +125,7 @@ def report_of(account: PaperAccount) -> PaperReport:
         "traded": traded,
         "missed": float(sum(value for value, _ in missed)),
         "missed_orders": float(len(missed)),
-        "missed_sessions": float(sum(d["kind"] == "missed" for d in decisions)),
+        "missed_sessions": float(sum(d["kind"] == Kind.MISSED for d in decisions)),
         "value_gap": float(paper.growth[-1] / backtest.growth[-1] - 1.0),
         "weights_gap": float(max(both, default=0.0)),
         "divergences": float(divergences),
