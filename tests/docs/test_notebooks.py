@@ -1,4 +1,4 @@
-"""Every notebook runs as a script in a process of its own, and the .ipynb beside it shows what that script says."""
+"""Every notebook runs as a script, and the .ipynb beside it shows what that script says."""
 
 import json
 import math
@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.docs.scripts import printed
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "notebooks").glob("*.py"))
@@ -41,14 +43,19 @@ def shown(cells):
 
 @each_notebook
 def test_the_script_runs_and_prints_what_the_notebook_shows(source, tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, source], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300)
-    assert done.returncode == 0, done.stderr
-    expected = shown(cells_of_notebook(source))
-    assert NUMBER.sub("#", done.stdout).split() == NUMBER.sub("#", expected).split()
-    for now, then in zip(NUMBER.findall(done.stdout), NUMBER.findall(expected), strict=True):
+    found, expected = printed(source, tmp_path), shown(cells_of_notebook(source))
+    assert NUMBER.sub("#", found).split() == NUMBER.sub("#", expected).split()
+    for now, then in zip(NUMBER.findall(found), NUMBER.findall(expected), strict=True):
         now, then = float(now.replace(",", "")), float(then.replace(",", ""))
         assert math.isclose(now, then, rel_tol=0.01, abs_tol=0.02), f"{now} is printed, {then} is shown: make notebooks"
+
+
+def test_a_script_prints_the_same_in_a_process_of_its_own(tmp_path):
+    source = ROOT / "notebooks" / "quickstart.py"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    done = subprocess.run([sys.executable, source], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == printed(source, tmp_path)
 
 
 @each_notebook

@@ -1,9 +1,9 @@
 """The README's Python example works as pasted, and what it says of the demo is what the demo prints."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.docs.scripts import printed
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,12 +18,9 @@ def test_the_python_example_runs_as_pasted(tmp_path):
         f"{imports}\nfrom tracker_strategies import PASTracker\n{signal}\ncerebro = bt.Cerebro{rest}\n"
         + ("cerebro = bt.Cerebro" + rest).replace("PATracker", "Trend").replace("eps=3e-4, ", "")
     )
-    result = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, cwd=ROOT, timeout=300, env={"PYTHONPATH": str(ROOT)}
-    )
-    assert result.returncode == 0, result.stderr
-    assert len(re.findall(r"\d+\.\d bp a bar off the index", result.stdout)) == 2
-    assert len(re.findall(r"\d+\.\d\d % of the account traded a bar", result.stdout)) == 2
+    said = printed(script, tmp_path)
+    assert len(re.findall(r"\d+\.\d bp a bar off the index", said)) == 2
+    assert len(re.findall(r"\d+\.\d\d % of the account traded a bar", said)) == 2
 
 
 def test_the_table_is_that_of_the_demo():

@@ -1,45 +1,36 @@
-"""What the documentation says can be done as it says."""
+"""What the page on paper trading says can be done as it says."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from tests.cli.commands import tracker
+from tests.docs.scripts import printed
 from tracker_strategies.papertrade import RiskLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "paper-trading.md").read_text(encoding="utf-8")
 
 
-def python(*arguments, cwd):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=environment, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_the_first_five_minutes_work_as_written(folder):
+def test_the_first_five_minutes_work_as_written(tmp_path):
     section = PAGE.split("## The first five minutes")[1].split("\n## ")[0]
     (block,) = re.findall(r"```bash\n(.*?)```", section, re.S)
     commands = [shlex.split(line, comments=True) for line in block.splitlines() if line.startswith("tracker paper")]
     assert [c[2] for c in commands] == ["init", "watch", "status", "report"]
-    out = [python("-m", "tracker_strategies", "paper", *command[2:], cwd=folder) for command in commands]
-    assert "21 sessions" in out[1]
-    assert "session 21" in out[2]
-    assert "its backtest" in out[3]
-    assert (folder / "demo" / "report" / "tearsheet.html").stat().st_size > 100_000
+    done = [tracker(*command[1:], cwd=tmp_path) for command in commands]
+    assert [each.returncode for each in done] == [0, 0, 0, 0]
+    assert "21 sessions" in done[1].stdout
+    assert "session 21" in done[2].stdout
+    assert "its backtest" in done[3].stdout
+    assert (tmp_path / "demo" / "report" / "tearsheet.html").stat().st_size > 100_000
 
 
-def test_the_cerebro_of_your_own_runs_as_pasted(folder):
+def test_the_cerebro_of_your_own_runs_as_pasted(tmp_path):
     (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    (folder / "own.py").write_text(block)
-    python(folder / "own.py", cwd=folder)
-    assert (folder / "native" / "journal.db").exists()
+    (tmp_path / "own.py").write_text(block)
+    printed(tmp_path / "own.py", tmp_path)
+    assert (tmp_path / "native" / "journal.db").exists()
 
 
 def test_the_table_of_limits_is_complete_and_right():
@@ -55,8 +46,8 @@ def test_every_command_of_the_page_exists():
     assert all(f"`{name}" in PAGE for name in known)
 
 
-def test_the_notebook_runs(folder):
-    out = python(ROOT / "notebooks" / "paper_trading.py", cwd=folder)
+def test_the_notebook_runs(tmp_path):
+    out = printed(ROOT / "notebooks" / "paper_trading.py", tmp_path)
     assert len(re.findall(r"orders sent, decided from a (?:replay|checkpoint)", out)) >= 4
     paper, backtest = re.search(r"paper ([\d,.]+), backtest ([\d,.]+)", out).groups()
     assert paper == backtest
