@@ -226,7 +226,7 @@ def reproduce(
     Examples: tracker reproduce apas --sets 50 --out runs/reproduce; tracker reproduce adagrad; tracker reproduce vaw;
     tracker reproduce ispls --runs 20
     """
-    from tracker_strategies.cli.run import run_reproduction
+    from tracker_strategies.cli.reproduce import run_reproduction
 
     run_reproduction(paper, out, sets=sets, runs=runs, data=data or (), seed=seed)
 

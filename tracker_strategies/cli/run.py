@@ -161,31 +161,6 @@ def run_demo(out: str) -> None:
         console.print(f"tear sheet  [bold]{escape(str(page))}[/]  (open it in a browser)", soft_wrap=True)
 
 
-def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int) -> None:
-    """Run a paper's experiments and write its page."""
-    from tracker_strategies.research.reproductions.papers import PAPERS, show_answers
-
-    if paper not in PAPERS:
-        raise ParameterError(f"unknown paper {paper!r}; choose {', '.join(PAPERS)}")
-    folder, console = Path(out).expanduser(), Console()
-    files = tuple(Path(name).expanduser() for name in data)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(paper, total=None)
-
-        def tick(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        page, found = PAPERS[paper](folder, sets=sets, runs=runs, files=files, seed=seed, tick=tick)
-    for table in found.get("tables", {}).values() if paper != "apas" else ():
-        shown = Table(*map(str, table["head"]))
-        for row in table["rows"]:
-            shown.add_row(*map(str, row))
-        console.print(shown)
-    show_answers(found, console)
-    console.print(f"page  [bold]{page}[/]  (open it in a browser)")
-
-
 def run_all(
     panel: MarketPanel,
     classes: Sequence[type[TrackerStrategy]],

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.analysis.pages.test_tear_sheet import run
 from tracker_strategies import comparison
 from tracker_strategies.analysis.metrics import METRIC_KEYS
-from tracker_strategies.analysis.pages.comparison_page import MOST_BARS, Curve, Field, as_json, comparison_page
+from tracker_strategies.analysis.pages.comparison_page import MOST_BARS, Curve, Field, comparison_page
 from tracker_strategies.errors import DataError, OutputError, ParameterError
 
 RUNS = {"first": run(seed=1), "</script><b>second": run(seed=2, noise=0.004)}
@@ -80,9 +80,13 @@ def test_same_runs_same_bytes(page, tmp_path):
 
 @given(st.text())
 def test_data_in_a_page_can_neither_end_its_element_nor_begin_a_comment(text):
-    packed = as_json({"name": text})
+    path = np.zeros(3, dtype=np.float32)
+    curve = Curve(text, {"te_rms": 1e-3, "excess_log_return": 0.1, "turnover": 0.01}, path, path)
+    page = comparison_page([Field(text, [curve])], text, text)
+    (packed,) = re.findall(r'id="data">(.*?)</script>', page, re.S)
     assert not re.search(r"[<>&\u2028\u2029]", packed)
-    assert json.loads(packed) == {"name": text}
+    (field,) = json.loads(packed)["fields"]
+    assert (field["name"], field["runs"][0]["name"]) == (text, text)
 
 
 def test_names_are_text(page):

@@ -221,7 +221,7 @@ WAVE = 0.01 * np.sin(np.arange(49.0))
 def test_what_quantstats_cannot_describe_gets_a_sentence(value, index, words):
     body = quantstats_body(value, index)
     assert body.startswith('<p class="notice">No QuantStats report: ')
-    assert words in body
+    assert words in body.unescape()
 
 
 def changed(position, level):

@@ -16,7 +16,10 @@ from tracker_strategies.research.reproductions.apas.experiment import APAS_PAPER
 from tracker_strategies.research.reproductions.apas.market import WORST_RETURN, DataSet
 from tracker_strategies.research.reproductions.apas.paper import reproduce_apas
 from tracker_strategies.research.reproductions.apas.runs import Method, Runs, return_at_equal_error, rolling_slait, short
+from tracker_strategies.research.reproductions.apas.tables import parts
 from tracker_strategies.research.reproductions.apas.timing import time_steps
+from tracker_strategies.research.reproductions.page import paper_page, write_paper
+from tracker_strategies.research.reproductions.papers import PAPERS, Asked, reproduce
 
 
 def data_sets(seed: int, count: int) -> list[DataSet]:
@@ -38,7 +41,6 @@ def small(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(apas_runs, "SLAIT_ITERATIONS", 5)
         result = reproduce_apas(
-            folder / "new" / "out",
             n_sets=3,
             seed=4,
             nasdaq=folder / "market.csv",
@@ -46,6 +48,7 @@ def small(tmp_path_factory):
             slait_sets=2,
             progress=lambda done, total: calls.append((done, total)),
         )
+        write_paper(result, folder / "new" / "out", "apas", "APAS", **parts(result))
     return result, folder / "new" / "out", calls
 
 
@@ -170,7 +173,8 @@ def test_the_json_is_what_was_returned(small) -> None:
 def test_a_run_repeats_itself_and_replaces_only_its_own_files(small, tmp_path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "apas.json").write_text("{}")
-    again = reproduce_apas(tmp_path, n_sets=3, seed=4, timing=False, slait_sets=0)
+    again = reproduce_apas(n_sets=3, seed=4, timing=False, slait_sets=0)
+    write_paper(again, tmp_path, "apas", "APAS", **parts(again))
     first = small[0]
     assert again["table_2"] == first["table_2"]
     assert again["frontier"] == [r for r in first["frontier"] if not r["family"].startswith("SLAIT")]
@@ -199,10 +203,10 @@ def test_the_page_stands_alone_and_shows_both_sides(small) -> None:
 
 def test_the_page_has_the_times(small) -> None:
     from tracker_strategies.research.reproductions.apas.claims import PAPER_SECONDS
-    from tracker_strategies.research.reproductions.apas.page import page
 
     paper = {str(n): row for n, row in PAPER_SECONDS.items()}
-    text = page({**small[0], "timing": {"paper_seconds": paper, "steps": time_steps([20, 500], rounds=2, repeats=1)}})
+    result = {**small[0], "timing": {"paper_seconds": paper, "steps": time_steps([20, 500], rounds=2, repeats=1)}}
+    text = paper_page(result, "APAS", **parts(result))
     assert text.count("<svg") == 7
     assert "paper 840" in text
 
@@ -213,34 +217,32 @@ def test_the_page_has_the_times(small) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"n_sets": 1}, {"n_sets": 0}, {"n_sets": 2.5}, {"seed": -1}, {"seed": True}, {"slait_sets": -1}]
 )
-def test_bad_arguments_are_refused_before_any_work(wrong, tmp_path) -> None:
+def test_bad_arguments_are_refused_before_any_work(wrong, monkeypatch) -> None:
+    monkeypatch.setattr(apas_paper, "synthetic", lambda *_: pytest.fail("it has begun to work"))
     with pytest.raises(ParameterError, match=next(iter(wrong))):
-        reproduce_apas(tmp_path / "out", **wrong)
-    assert not (tmp_path / "out").exists()
+        reproduce_apas(**wrong)
 
 
-def test_a_file_in_the_way_or_without_use_is_refused_before_any_work(tmp_path) -> None:
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_file_in_the_way_is_refused_before_any_work(name, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(PAPERS, name, ("title", lambda *_: pytest.fail("it has begun to work")))
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputError, match="choose another"):
-        reproduce_apas(tmp_path / "file" / "out")
+        reproduce(name, tmp_path / "file" / "out", Asked())
+
+
+def test_a_file_without_use_is_refused_before_any_work(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(apas_paper, "synthetic", lambda *_: pytest.fail("it has begun to work"))
     (tmp_path / "short.csv").write_text("date,INDEX,A\n2019-01-02,1,2\n2019-01-03,2,3\n")
     with pytest.raises(DataError, match="41 days"):
-        reproduce_apas(tmp_path / "out", nasdaq=tmp_path / "short.csv")
+        reproduce_apas(nasdaq=tmp_path / "short.csv")
     with pytest.raises(DataError, match="no such file"):
-        reproduce_apas(tmp_path / "out", nasdaq=tmp_path / "absent.csv")
-    assert not (tmp_path / "out").exists()
+        reproduce_apas(nasdaq=tmp_path / "absent.csv")
 
 
-def test_nothing_half_written_stays_when_the_page_fails(tmp_path, monkeypatch) -> None:
-    def fail(result):
-        raise RuntimeError("no page")
-
-    monkeypatch.setattr(apas_paper, "page", fail)
-    monkeypatch.setattr(apas_paper, "synthetic", lambda *_: {GAUSSIAN: {}})
-    for name in ("accepted", "table_2", "claims", "thresholds", "theorem_2"):
-        monkeypatch.setattr(apas_paper, name, lambda *_: {})
-    with pytest.raises(RuntimeError, match="no page"):
-        reproduce_apas(tmp_path, timing=False)
+def test_nothing_half_written_stays_when_the_page_fails(small, tmp_path) -> None:
+    with pytest.raises(KeyError, match="charts"):
+        write_paper(small[0], tmp_path / "new", "apas", "APAS")  # without its parts there is nothing to draw
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from tests.research.reproductions.test_apas import data_sets
+from tracker_strategies.analysis.pages.page import part
 from tracker_strategies.research.reproductions.adagrad import _claims as adagrad_claims
 from tracker_strategies.research.reproductions.adagrad import diagonal_example, full_example
 from tracker_strategies.research.reproductions.apas.claims import COMBINATIONS, claims, real_claims
 from tracker_strategies.research.reproductions.apas.experiment import APAS_PAPER, LEARNERS, REAL, RIVALS, TABLE_2
-from tracker_strategies.research.reproductions.apas.page import claims_table, claims_tile
 from tracker_strategies.research.reproductions.apas.runs import LAMS, Method, Runs
 from tracker_strategies.research.reproductions.ispls import data as ispls_data
 from tracker_strategies.research.reproductions.ispls.claims import simulation_claims
 from tracker_strategies.research.reproductions.ispls.market_claims import PRINTED, RANDOM_EXCESS, market_claims, small_claims
 from tracker_strategies.research.reproductions.ispls.runs import ALPHAS, CHECKPOINTS, RIVAL_SIZES, ROC_SIZES, WINDOWS
 from tracker_strategies.research.reproductions.ispls.summary import summary
+from tracker_strategies.research.reproductions.page import claims_table, claims_tile
 from tracker_strategies.research.reproductions.vaw import _claims as vaw_claims
 from tracker_strategies.research.reproductions.verdicts import (
     CONFIRMED,
@@ -87,10 +88,10 @@ def test_lines_are_counted_as_they_are():
     assert tally(told) == {CONFIRMED: 1, NOT_CONFIRMED: 1, TOO_FEW: 1}
     assert in_words(told) == "1 confirmed, 1 not confirmed, 1 too few runs"
     assert told[1]["tested"] == "2 compared: 1 hold, 1 fail"
-    tile = claims_tile(told)
+    tile = part("tile", claims_tile(told))
     assert "1 of 3" in tile
     assert "1 not confirmed, 1 too few runs" in tile
-    table = claims_table(told)
+    table = part("table", claims_table(told))
     assert "&lt;two&gt;" in table
     assert "2 compared: 1 hold, 1 fail" in table
 

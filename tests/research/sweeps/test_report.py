@@ -10,9 +10,9 @@ import pytest
 
 from datafeeds import MarketPanel, synthetic_market
 from tracker_strategies import CostModel
+from tracker_strategies.analysis.pages.charts import pareto
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, read_rows, run_sweep
-from tracker_strategies.research.sweeps.judging.charts import pareto
 from tracker_strategies.research.sweeps.judging.report import findings, write_report
 from tracker_strategies.research.sweeps.judging.results import load
 from tracker_strategies.research.sweeps.running.driver import Unwatched

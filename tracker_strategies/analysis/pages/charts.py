@@ -7,7 +7,6 @@ hex values and are exchanged for CSS variables, so that one drawing serves a lig
 
 from __future__ import annotations
 
-import html
 import io
 import math
 import re
@@ -20,6 +19,7 @@ from typing import Any, cast
 import matplotlib
 import matplotlib.dates
 import numpy as np
+from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -74,20 +74,12 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Chart:
-    """One drawing with its words, which are escaped when it is written out. ``legend`` pairs a label with a CSS colour."""
+    """One drawing with its words. ``legend`` pairs a label with a CSS colour."""
 
     title: str
-    svg: str
+    svg: Markup
     legend: tuple[tuple[str, str], ...] = ()
     note: str = ""
-
-    def html(self) -> str:
-        """The chart as a ``<figure>``."""
-        items = "".join(f'<li><i style="background:{colour}"></i>{html.escape(label)}</li>' for label, colour in self.legend)
-        legend = f'<ul class="legend">{items}</ul>' if items else ""
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        caption = f"<figcaption><h3>{html.escape(self.title)}</h3>{legend}{note}</figcaption>"
-        return f'<figure class="card chart">{caption}{self.svg}</figure>'
 
 
 @contextmanager
@@ -99,12 +91,12 @@ def chart_style() -> Iterator[None]:
         yield
 
 
-def tidy_svg(svg: str, name: str, variables: dict[str, str] = VARIABLES) -> str:
+def tidy_svg(svg: str, name: str, variables: dict[str, str] = VARIABLES) -> Markup:
     """Matplotlib's SVG, cut down to what a page needs: no prologue, dates or global style; short paths, page colours, own ids."""
     svg = svg[svg.index("<svg") : svg.rindex("</svg>") + 6]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.S)
     view = re.search(r'viewBox="([^"]*)"', svg)
-    opening = f'<svg viewBox="{view.group(1) if view else "0 0 576 288"}" role="img" aria-label="{html.escape(name)}">'
+    opening = f'<svg viewBox="{view.group(1) if view else "0 0 576 288"}" role="img" aria-label="{escape(name)}">'
     svg = re.sub(r"<svg[^>]*>", lambda _: opening, svg, count=1)
     used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
     prefix = re.sub(r"\W+", "-", name.lower()).strip("-")
@@ -115,7 +107,7 @@ def tidy_svg(svg: str, name: str, variables: dict[str, str] = VARIABLES) -> str:
     svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)
     svg = re.sub(r"font-size: ([\d.]+)px", r"font-size: calc(\1px*var(--type,1))", svg)
     svg = re.sub(r"#[0-9a-f]{6}\b", lambda m: f"var(--{variables[m[0]]},{m[0]})" if m[0] in variables else m[0], svg)
-    return re.sub(r">\s+<", "><", svg)
+    return Markup(re.sub(r">\s+<", "><", svg))
 
 
 def _short_path(path: str) -> str:
@@ -287,3 +279,10 @@ def holdings(record: RunRecord) -> Chart:
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     legend = (("Names held", INDEX), ("Effective number", PORTFOLIO))
     return finish(figure, "Holdings", legend, "Effective: (\u2211w)\u00b2 / \u2211w\u00b2.")
+
+
+def pareto(cost: FloatArray, other: FloatArray) -> NDArray[np.intp]:
+    """Indices of the points that no other point beats in both, both to be small; from left to right."""
+    order = np.lexsort((other, cost))
+    least = np.minimum.accumulate(np.r_[np.inf, other[order]])[:-1]
+    return np.asarray(order[other[order] < least])

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.finished import Run, as_record
-from tracker_strategies.analysis.pages.page import check_page, fill_page, template, write_page
-from tracker_strategies.analysis.pages.words import FIGURES, cell, keys_of, why_unscored, year_words
+from tracker_strategies.analysis.pages.page import check_page, render, source, write_page
+from tracker_strategies.analysis.pages.words import FIGURES, figure, keys_of, why_unscored, year_words
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError, ParameterError
 
@@ -164,36 +161,31 @@ def _names(records: Sequence[RunRecord]) -> list[str]:
 
 def comparison_page(fields: Sequence[Field], title: str, lead: str = "") -> str:
     """The page as text. With several fields it shows one at a time."""
-    script = f"/* uPlot {VERSION}\n{template('uPlot.LICENSE.txt')}\n*/\n{_plotter()}\n{template('comparison.js')}"
-    style = "\n".join(template(name) for name in ("tearsheet.css", "uPlot.min.css", "comparison.css"))
+    # The plotter without its first comment, an address: the licence stands in its place.
+    plotter = re.sub(r"^/\*!.*?\*/\s*", "", source("uPlot.iife.min.js"), count=1, flags=re.S)
+    script = f"/* uPlot {VERSION}\n{source('uPlot.LICENSE.txt')}\n*/\n{plotter}\n{source('comparison.js')}"
+    style = "\n".join(source(name) for name in ("page.css", "uPlot.min.css", "comparison.css"))
     most = min(MOST_CURVES, max(4, MOST_BARS // max(1, sum(len(field.curves[0].active) for field in fields))))
-    data = {"colours": N_COLOURS, "fields": [_data(field, most) for field in fields]}
-    options = "".join(f'<option value="{i}">{html.escape(field.name)}</option>' for i, field in enumerate(fields))
-    choice = f'<label class="choice">Market or setting <select id="field">{options}</select></label>'
-    return fill_page(
+    return render(
         "comparison.html",
-        policy=f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:",
         script=script,
         style=style,
-        title=html.escape(title),
-        lead=html.escape(lead or _lead(fields[0])),
-        choice=choice if len(fields) > 1 else "",
-        runs="\n".join(_chips(i, field, most) for i, field in enumerate(fields)),
-        tables="\n".join(_table(i, field) for i, field in enumerate(fields)),
-        definitions=Template(template("definitions.html")).substitute(year=year_words(fields[0].periods_per_year), more=""),
-        data=as_json(data),
+        hash_of=_hash,
+        title=title,
+        lead=lead or _lead(fields[0]),
+        fields=[_shown(field) for field in fields],
+        most=most,
+        colours=N_COLOURS,
+        year=year_words(fields[0].periods_per_year),
+        data={"colours": N_COLOURS, "fields": [_data(field, most) for field in fields]},
     )
 
 
-def as_json(data: Any) -> str:
-    """JSON that can stand in a ``<script>`` element: nothing in it can end the element or begin a comment."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return re.sub(r"[<>&]", lambda m: f"\\u{ord(m[0]):04x}", text)  # all else beyond ASCII json has escaped already
-
-
-def _plotter() -> str:
-    """UPlot without its first comment, an address: the licence stands in its place."""
-    return re.sub(r"^/\*!.*?\*/\s*", "", template("uPlot.iife.min.js"), count=1, flags=re.S)
+def _shown(field: Field) -> dict[str, Any]:
+    """The runs of a field with their figures, for the table."""
+    keys = keys_of([curve.metrics for curve in field.curves])
+    runs = [(c.name, [figure(key, c.metrics[key], field.periods_per_year) for key in keys]) for c in field.curves]
+    return {"name": field.name, "head": ["Run", *(FIGURES[key][0] for key in keys)], "runs": runs}
 
 
 def _hash(text: str) -> str:
@@ -232,34 +224,3 @@ def _data(field: Field, most: int) -> dict[str, Any]:
 def _packed(values: Floats) -> str:
     """Little-endian single floats in base64: half the size of decimals, and more digits than a screen has points."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
-
-
-def _swatch(number: int) -> str:
-    return f'<i class="swatch run{number % N_COLOURS} dash{min(number // N_COLOURS, 2)}"></i>'
-
-
-def _chips(number: int, field: Field, most: int) -> str:
-    chips = "".join(
-        f'<label class="chip"><input type="checkbox" checked data-run="{i}">{_swatch(i)}<span>{html.escape(curve.name)}</span>'
-        f"{'' if i < most else '<small>no curve</small>'}<output></output></label>"
-        for i, curve in enumerate(field.curves)
-    )
-    return f'<div class="chips" data-field="{number}"{" hidden" if number else ""}>{chips}</div>'
-
-
-def _table(number: int, field: Field) -> str:
-    keys = keys_of([curve.metrics for curve in field.curves])
-    head = "".join(
-        f'<th scope="col" aria-sort="none"><button type="button">{words}</button></th>'
-        for words in ("Run", *(FIGURES[key][0] for key in keys))
-    )
-    body = "".join(
-        f'<tr data-run="{i}"><th scope="row">{_swatch(i)}<span>{html.escape(curve.name)}</span></th>'
-        + "".join(cell(key, curve.metrics[key], field.periods_per_year) for key in keys)
-        + "</tr>"
-        for i, curve in enumerate(field.curves)
-    )
-    return (
-        f'<div class="scroll" data-field="{number}"{" hidden" if number else ""} role="region" aria-label="Figures" tabindex="0">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )

@@ -1,34 +1,91 @@
-"""Files that a browser opens: where they may be written, how they appear whole or not at all, and what they are made from."""
+"""Files that a browser opens: where they may be written, how they appear whole or not at all, and what they are made from.
+
+Pages are Jinja templates, all of them in ``templates/``, which escape whatever they are given: names are text, wherever they come
+from. Each extends ``base.html``, which forbids scripts and requests; ``parts.html`` has the tiles, tables and charts they share.
+"""
 
 from __future__ import annotations
 
 import os
-import secrets
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from datafeeds.files import replace_file
 from tracker_strategies.errors import OutputError
 
-NO_SCRIPTS = "style-src 'unsafe-inline'; img-src data:; font-src data:"
+
+class Cell(NamedTuple):
+    """A figure or a word on a page, in a table, in a tile or in the words of one.
+
+    ``note`` stands below the text in small letters; ``value`` is what it says exactly, for programs, and ``key`` its name in
+    ``metrics.json``; ``kind`` is a colour: good, bad or open.
+    """
+
+    text: str
+    note: str = ""
+    value: float | str | None = None
+    key: str = ""
+    kind: str = ""
+
+
+#: What may stand in a cell.
+Word = str | Cell
+
+
+class Tile(NamedTuple):
+    """A figure in large letters under a title, and words below it that may hold figures too."""
+
+    title: str
+    figure: Cell
+    words: Sequence[Word]
+
+
+class Table(NamedTuple):
+    """Rows of text and figures, the first of each its heading. Rows in ``own`` stand out; ``kind`` is a class of the style."""
+
+    head: Sequence[Word]
+    rows: Sequence[Sequence[Word]]
+    own: Collection[int] = ()
+    kind: str = ""
 
 
 @cache
-def template(name: str, package: str = __package__) -> str:
-    """One of the files that pages are put together from."""
-    return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
+def source(name: str) -> str:
+    """A style sheet or a script as it stands in ``templates/``."""
+    return (resources.files(__package__) / "templates" / name).read_text(encoding="utf-8")
 
 
-def fill_page(name: str, package: str = __package__, *, policy: str = NO_SCRIPTS, **parts: Any) -> str:
-    """A page from its template: ``$head`` is what all pages begin with, ``$css`` the style that those without scripts share.
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.globals["source"] = source
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return made
 
-    ``policy`` is what the content security policy of the page allows; all else is forbidden.
-    """
-    head = Template(template("head.html")).substitute(policy=policy)
-    return Template(template(name, package)).substitute(parts, head=head, css=template("tearsheet.css"))
+
+def render(name: str, **values: Any) -> str:
+    """A page from its template. A value that the template names and nobody gives is an error."""
+    return _templates().get_template(name).render(values)
+
+
+def part(name: str, *given: Any) -> Markup:
+    """One of the macros of ``parts.html``, for what is put into a page as it is."""
+    made: Markup = getattr(_templates().get_template("parts.html").module, name)(*given)
+    return made
 
 
 def check_page(target: Path) -> None:
@@ -38,7 +95,7 @@ def check_page(target: Path) -> None:
         if target.is_dir():
             problem = f"it is a folder; name a file in it, such as {target / 'page.html'}"
         elif not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-            problem = f"{folder} is not a folder that can be written to"
+            problem = f"{folder} is not a folder that can be written to; choose another place"
         else:
             return
     except OSError as error:
@@ -48,16 +105,12 @@ def check_page(target: Path) -> None:
 
 def write_page(target: Path, page: str) -> Path:
     """Beside the target first, then in its place in one step; on failure neither a part nor a new folder stays."""
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     made = [folder for folder in target.absolute().parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(page)
-        part.replace(target)
+        replace_file(target, page.encode())
     except BaseException as error:
         with suppress(OSError):
-            part.unlink(missing_ok=True)
             for folder in made:
                 folder.rmdir()
         if isinstance(error, OSError):

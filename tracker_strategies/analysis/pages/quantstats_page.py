@@ -25,10 +25,12 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from datafeeds.checks import bars_per_year
 from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, Chart
+from tracker_strategies.analysis.pages.page import part
 from tracker_strategies.errors import DataError, MissingExtraError
 
 #: QuantStats' colours, translated like our own. #262626 and white text stay: they are the figures in the heat map's cells.
@@ -43,15 +45,13 @@ _COLOURS = charts.VARIABLES | {
     **dict.fromkeys(("#cccccc", "#dddddd"), "rule"),
     **dict.fromkeys(("#000000", "#333333", "#494949", "#666666", "#808080"), "soft"),
 }
-_TITLE_ROOM, _LABEL_ROOM = (
-    22,
-    20,
-)  # points: cut off above, where the title was; added at the left, for labels set larger on a phone
+# Points: cut off above, where the title was; added at the left, for labels set larger on a phone.
+_TITLE_ROOM, _LABEL_ROOM = 22, 20
 
 
 def quantstats_body(
     value: pd.Series[float], index: pd.Series[float], *, periods_per_year: float | None = None, number: int = 0
-) -> str:
+) -> Markup:
     """QuantStats' report on an account against an index, as HTML without ``<html>``, styles or scripts.
 
     Parameters
@@ -66,7 +66,7 @@ def quantstats_body(
 
     Returns
     -------
-    str
+    Markup
         A few hundred kilobytes after some seconds; or one sentence that says why there is no report: fewer than three returns,
         an account or index whose returns are all the same, or an error inside QuantStats (also issued as a RuntimeWarning).
 
@@ -87,7 +87,7 @@ def quantstats_body(
     reason = why_not(returns, benchmark)
     if reason:
         require_quantstats()
-        return f'<p class="notice">No QuantStats report: {reason}.</p>'
+        return part("notice", f"No QuantStats report: {reason}.")
     try:
         with _base_row(value.index[0]):
             page = _render(returns, benchmark, max(1, round(year)))
@@ -95,7 +95,7 @@ def quantstats_body(
         raise
     except Exception as error:
         warnings.warn(f"QuantStats failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
-        return f'<p class="notice">No QuantStats report: it failed with {type(error).__name__}.</p>'
+        return part("notice", f"No QuantStats report: it failed with {type(error).__name__}.")
     return _dress(page, value, index, year, number)
 
 
@@ -203,36 +203,36 @@ def _undisturbed() -> Iterator[None]:
         plt.__dict__["_backend_mod"] = module
 
 
-def _dress(page: str, value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int) -> str:
+def _dress(page: str, value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int) -> Markup:
     """Give the rendered template our figures, tables and colours."""
     page = page.replace("CAGR\ufe6a", "CAGR")
     page = re.sub(
-        r'(<div class="grid thirds">)(.*?)(</div>)', lambda m: m[1] + _three_cards(m[2]) + m[3], page, count=1, flags=re.S
+        r'(<div class="grid thirds">)(.*?)(?=</div>)', lambda m: f"{m[1]}{_three_cards(m[2])}", page, count=1, flags=re.S
     )
     page = re.sub(r"(<tr>(?:<t([hd])>[^<]*</t\2>){3})<t([hd])>[^<]*</t\3>(<t([hd])>(?:Won|[+-])</t\5></tr>)", r"\1\4", page)
     page = re.sub(r'<qs-chart title="([^"]*)">(.*?)</qs-chart>', lambda m: _figure(m[1], m[2], number), page, flags=re.S)
     page = re.sub(r">-(?=\d[\d.,]*%?</td>)", ">\u2212", page).replace("<td>-</td>", "<td>\u2013</td>")
     with charts.chart_style():
         own = {"years": calendar_years(value, index, number), "beta": rolling_beta(value, index, periods_per_year, number)}
-    return re.sub(r'<own-chart name="(\w+)"></own-chart>', lambda m: chart.html() if (chart := own[m[1]]) else "", page)
+    page = re.sub(r'<own-chart name="(\w+)"></own-chart>', lambda m: part("chart", own[m[1]]) if own[m[1]] else "", page)
+    return Markup(page)
 
 
-def _three_cards(table: str) -> str:
+def _three_cards(table: str) -> Markup:
     """One long table with rules in it, as three of about the same length that keep its groups together."""
     head, rows = re.findall(r"<thead>.*?</thead>", table, re.S), re.findall(r"<tr>(?!<th).*?</tr>", table, re.S)
-    cards: list[list[str]] = [[]]
+    cards: list[list[list[str]]] = [[[]]]
     for row in rows:
         if "<hr>" not in row:
-            cards[-1].append(row)
-        elif len(cards) < 3 and len(cards[-1]) >= len(rows) // 3 - 3:
-            cards.append([])
+            cards[-1][-1].append(row)
+        elif len(cards) < 3 and sum(map(len, cards[-1])) + len(cards[-1]) > len(rows) // 3 - 3:
+            cards.append([[]])
         else:
-            cards[-1].append("</tbody><tbody>")
-    body = (f"<table>{''.join(head)}<tbody>{''.join(card)}</tbody></table>" for card in cards)
-    return "".join(f'<section class="card table"><div class="scroll">{card}</div></section>' for card in body)
+            cards[-1].append([])
+    return part("quantstats_cards", Markup("".join(head)), [[Markup("".join(rows)) for rows in card] for card in cards])
 
 
-def _figure(title: str, svg: str, number: int) -> str:
+def _figure(title: str, svg: str, number: int) -> Markup:
     svg = re.sub(r"<text[^>]*font-weight: 700[^>]*?(?:/>|>.*?</text>)", "", svg, flags=re.S)
     svg = re.sub(r"(<text[^>]*fill: )#ffffff", r"\1#fffffe", svg)  # a cell's figure, not the paper
     if title.startswith("Monthly returns"):
@@ -241,7 +241,7 @@ def _figure(title: str, svg: str, number: int) -> str:
     if view:
         width, height = float(view.group(1)) + _LABEL_ROOM, float(view.group(2)) - _TITLE_ROOM
         svg = svg.replace(view.group(0), f'viewBox="{-_LABEL_ROOM} {_TITLE_ROOM} {width:g} {height:g}"', 1)
-    return Chart(title, charts.tidy_svg(svg, f"{title} {number + 1}" if number else title, _COLOURS)).html()
+    return part("chart", Chart(title, charts.tidy_svg(svg, f"{title} {number + 1}" if number else title, _COLOURS)))
 
 
 def _colour_blind_safe(svg: str) -> str:

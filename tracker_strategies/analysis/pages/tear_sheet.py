@@ -5,26 +5,23 @@ The file needs nothing but itself: no network, no scripts, no fonts. Same record
 
 from __future__ import annotations
 
-import html
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from string import Template
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from tracker_strategies.analysis.finished import Run, as_record
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
-from tracker_strategies.analysis.pages import charts
-from tracker_strategies.analysis.pages import charts_held as more_charts
-from tracker_strategies.analysis.pages.page import check_page, fill_page, template, write_page
+from tracker_strategies.analysis.pages import charts, charts_held
+from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, check_page, render, write_page
 from tracker_strategies.analysis.pages.quantstats_page import check_levels, quantstats_body, require_quantstats
 from tracker_strategies.analysis.pages.words import (
     EXTRA,
     FIGURES,
-    cell,
-    data,
+    figure,
     number,
     percent,
     signed_percent,
@@ -35,10 +32,6 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
 
 TOP_WEIGHTS = 10
-CAPTURE = (
-    "\n<dt>Capture</dt><dd>geometric mean return of the portfolio over that of the index, on bars on which the index rose (up) "
-    "and on which it fell (down).</dd>"
-)
 
 
 def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = None, baselines: Sequence[RunRecord] = ()) -> Path:
@@ -98,6 +91,13 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
     dates = pd.DatetimeIndex(record.dates)
     span = f"{_day(dates[0])} to {_day(dates[-1])}, {len(dates) - 1:,} bars"
     several = range(len(record.targets)) if len(record.targets) > 1 else ()
+    tables = []
+    if baselines:
+        tables.append(("Against baselines", _figures("Run", [(run.strategy, run, None) for run in (record, *baselines)])))
+    if several:
+        blend = " + ".join(f"{w:.0%} {name}" for w, name in zip(record.blend, record.targets, strict=True))
+        own = [(name, record, i) for i, name in enumerate(record.targets)]
+        tables.append(("Index by index", _figures("Index", [(blend, record, None), *own])))
     with charts.chart_style():
         drawn = [
             charts.growth(record),
@@ -106,104 +106,84 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
             *(chart for j in several for chart in (charts.active(record, target=j), charts.rolling_error(record, j))),
             charts.trading(record),
             charts.holdings(record),
-            more_charts.weights_over_time(record),
-            more_charts.sectors_over_time(record),
-            more_charts.names_held(record),
-            *more_charts.diagnostics(record),
+            charts_held.weights_over_time(record),
+            charts_held.sectors_over_time(record),
+            charts_held.names_held(record),
+            *charts_held.diagnostics(record),
         ]
-    return fill_page(
+    return render(
         "tearsheet.html",
-        title=html.escape(title),
+        title=title,
         lead=f"{span}, {len(record.symbols)} candidates. All figures after costs.",
         tiles=_tiles(record),
-        comparison=_comparison(record, baselines) if baselines else "",
-        targets=_targets(record) if several else "",
-        charts="\n".join(chart.html() for chart in drawn if chart),
+        tables=tables,
+        charts=[chart for chart in drawn if chart],
         weights=_weights(record),
-        parameters=_parameters(record.params),
-        definitions=Template(template("definitions.html")).substitute(year=year_words(record.periods_per_year), more=CAPTURE),
-        strategy=html.escape(record.strategy),
-        quantstats="\n".join(_performance(record, j) for j in range(len(record.targets))),
+        parameters=record.params,
+        year=year_words(record.periods_per_year),
+        strategy=record.strategy,
+        performance=[(name, _performance(record, j)) for j, name in enumerate(record.targets)],
     )
 
 
-def _performance(record: RunRecord, target: int) -> str:
+def _performance(record: RunRecord, target: int) -> Markup:
     """The QuantStats part against one index, on the bars on which it has a level."""
     rows = slice(None) if record.seen is None else record.seen[:, target]
-    dates, name = pd.DatetimeIndex(record.dates[rows]), html.escape(record.targets[target])
+    dates = pd.DatetimeIndex(record.dates[rows])
     value, index = pd.Series(record.growth[rows], dates), pd.Series(record.index[rows, target], dates)
-    body = quantstats_body(value, index, periods_per_year=record.periods_per_year, number=target)
-    heading = f"<h3>Against {name}</h3>" if len(record.targets) > 1 else ""
-    return f'<section class="performance">{heading}<p class="small"><em>Index</em> is {name}.</p>{body}</section>'
+    return quantstats_body(value, index, periods_per_year=record.periods_per_year, number=target)
 
 
 def _day(date: pd.Timestamp) -> str:
     return f"{date.day} {date:%b %Y}"
 
 
-def _tiles(record: RunRecord) -> str:
+def _tiles(record: RunRecord) -> list[Tile]:
     m, year = record.metrics(), record.periods_per_year
     growth = record.growth[-1] / record.growth[0] - 1, record.index[-1, 0] / record.index[0, 0] - 1
     paid_in = 0.0 if record.flow is None else float(record.flow.sum())
     effective = charts.effective_names(record.weights[1:])
-    details = {
-        "te_rms": f"per bar; {percent(annualised(m['te_rms'], year), 2)} annualised",
-        "te_centred": f"per bar; {percent(annualised(m['te_centred'], year), 2)} annualised",
-        "tracking_difference": f"portfolio {signed_percent(growth[0])}, index {signed_percent(growth[1])}",
-        "excess_log_return": f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",
-        "final_value": f"from {record.value[0]:,.0f}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),
-        "turnover": f"of value per bar; {number(100 * m['turnover'] * year)}\u202f% a year",
-        "cost_bps": f"per bar; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",
-        "n_holdings": f"names on average; {effective.mean():,.1f} effective",
-        "mdte": "\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",
-        "n_bars": f"{year:g} per year",
-        "entry_active_return": f"against the index, in {data('entry_bars', m['entry_bars'])} bars; bought "
-        f"{data('entry_turnover', m['entry_turnover'])}, cost {data('entry_cost_bps', m['entry_cost_bps'])}; in no other figure",
-    }
     r, y = record.scored()
     path = record.excess_path()
     below = drawdown(path)
     deepest = int(below.argmin())
-    up, down = capture(r, y)
-    m |= {"active_drawdown": float(np.expm1(below[deepest])), "up_capture": up}
     top = int(path[: deepest + 1].argmax())
-    details |= {
-        "active_drawdown": f"against the index, {_day(pd.Timestamp(record.dates[top]))} to "
-        f"{_day(pd.Timestamp(record.dates[deepest]))}"
-        if deepest
-        else "never behind its own best",
-        "up_capture": f"of the index's rises; {data('down_capture', down)} of its falls",
+    up, down = capture(r, y)
+    m |= {"active_drawdown": float(np.expm1(below[deepest])), "up_capture": up, "down_capture": down}
+
+    def own(key: str) -> Cell:
+        return figure(key, m[key])
+
+    fell = f"against the index, {_day(pd.Timestamp(record.dates[top]))} to {_day(pd.Timestamp(record.dates[deepest]))}"
+    entry = ("against the index, in ", own("entry_bars"), " bars; bought ", own("entry_turnover"), ", cost ")
+    details: dict[str, tuple[Word, ...]] = {
+        "te_rms": (f"per bar; {percent(annualised(m['te_rms'], year), 2)} annualised",),
+        "te_centred": (f"per bar; {percent(annualised(m['te_centred'], year), 2)} annualised",),
+        "tracking_difference": (f"portfolio {signed_percent(growth[0])}, index {signed_percent(growth[1])}",),
+        "excess_log_return": (f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",),
+        "final_value": (f"from {record.value[0]:,.0f}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),),
+        "turnover": (f"of value per bar; {number(100 * m['turnover'] * year)}\u202f% a year",),
+        "cost_bps": (f"per bar; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",),
+        "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
+        "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",),
+        "n_bars": (f"{year:g} per year",),
+        "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
+        "active_drawdown": (fell if deepest else "never behind its own best",),
+        "up_capture": ("of the index's rises; ", own("down_capture"), " of its falls"),
     }
-    return "\n".join(
-        f'<div class="tile"><h3>{label}</h3>{data(key, m[key])}<p>{details[key]}</p></div>'
-        for key, (label, _) in (FIGURES | EXTRA).items()
-        if key in details
-    )
+    return [Tile(label, own(key), details[key]) for key, (label, _) in (FIGURES | EXTRA).items() if key in details]
 
 
-def _figure_rows(first: str, rows: Sequence[tuple[str, RunRecord, int | None]]) -> str:
+def _figures(first: str, runs: Sequence[tuple[str, RunRecord, int | None]]) -> Table:
     """One run or index a row."""
-    head, body = f"<th>{first}</th>" + "".join(f"<th>{label}</th>" for label, _ in FIGURES.values()), ""
-    for i, (name, run, target) in enumerate(rows):
+    rows: list[list[Word]] = []
+    for name, run, target in runs:
         m = run.metrics(target)
-        cells = "".join(cell(key, m[key], run.periods_per_year) for key in FIGURES)
-        opening = "<tr>" if i else '<tr class="own">'
-        body += f'{opening}<th scope="row">{html.escape(name)}</th>{cells}</tr>'
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        rows.append([name, *(figure(key, m[key], run.periods_per_year) for key in FIGURES)])
+    return Table([first, *(label for label, _ in FIGURES.values())], rows, own=(0,))
 
 
-def _comparison(record: RunRecord, baselines: Sequence[RunRecord]) -> str:
-    table = _figure_rows("Run", [(run.strategy, run, None) for run in (record, *baselines)])
-    return f'<section class="card table" id="comparison"><h3>Against baselines</h3><div class="scroll">{table}</div></section>'
-
-
-def _targets(record: RunRecord) -> str:
-    blend = " + ".join(f"{w:.0%} {name}" for w, name in zip(record.blend, record.targets, strict=True))
-    table = _figure_rows("Index", [(blend, record, None), *((name, record, i) for i, name in enumerate(record.targets))])
-    return f'<section class="card table" id="targets"><h3>Index by index</h3><div class="scroll">{table}</div></section>'
-
-
-def _weights(record: RunRecord) -> str:
+def _weights(record: RunRecord) -> list[dict[str, str]]:
     last, mean, peak = record.weights[-1], record.weights[1:].mean(axis=0), record.weights[1:].max(axis=0)
     order = np.argsort(-last, kind="stable")
     shown, rest = order[:TOP_WEIGHTS], order[TOP_WEIGHTS:]
@@ -212,22 +192,11 @@ def _weights(record: RunRecord) -> str:
         rows.append((f"{len(rest)} others", last[rest].sum(), mean[rest].sum(), ""))
     rows.append(("Cash", 1.0 - last.sum(), 1.0 - mean.sum(), ""))
     widest = max(float(last[shown].max(initial=0.0)), 1e-12)
-    body = ""
-    for name, end, average, top in rows:
-        bar = f'<i style="width:{100 * min(max(end, 0.0) / widest, 1.0):.1f}%"></i>'
-        body += f'<tr><th scope="row">{html.escape(name)}</th><td class="bar">{bar}</td><td>{percent(end, 2)}</td>'
-        body += f"<td>{percent(average, 2)}</td><td>{top}</td></tr>"
-    head = "".join(f"<th>{word}</th>" for word in ("Name", "", "At the end", "Mean", "Highest"))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _parameters(params: Mapping[str, object]) -> str:
-    if not params:
-        return '<p class="small">None recorded.</p>'
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>' for k, v in params.items()
-    )
-    return f'<table class="parameters"><tbody>{rows}</tbody></table>'
+    widths = [f"{100 * min(max(end, 0.0) / widest, 1.0):.1f}" for _, end, _, _ in rows]
+    return [
+        {"name": name, "width": width, "end": percent(end, 2), "mean": percent(average, 2), "highest": highest}
+        for (name, end, average, highest), width in zip(rows, widths, strict=True)
+    ]
 
 
 def _check_record(run: RunRecord) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from tracker_strategies.analysis.metrics import annualised
+from tracker_strategies.analysis.pages.page import Cell
 from tracker_strategies.analysis.record import RunRecord
 
 
@@ -61,17 +62,12 @@ EXTRA: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 
 
-def data(key: str, value: float) -> str:
-    """The figure for people, with the exact value for programs in the attribute."""
-    return f'<data data-metric="{key}" value="{value!r}">{(FIGURES | EXTRA)[key][1](value)}</data>'
-
-
-def cell(key: str, value: float, periods_per_year: float | None) -> str:
-    """A figure in a table, tracking errors also annualised where it is known how many bars a year has."""
+def figure(key: str, value: float, periods_per_year: float | None = None) -> Cell:
+    """A figure for people and for programs; a tracking error also annualised where it is told how many bars a year has."""
     yearly = ""
     if key.startswith("te_") and periods_per_year is not None:
-        yearly = f"<small>{percent(annualised(value, periods_per_year), 2)} a year</small>"
-    return f"<td>{data(key, value)}{yearly}</td>"
+        yearly = f"{percent(annualised(value, periods_per_year), 2)} a year"
+    return Cell((FIGURES | EXTRA)[key][1](value), yearly, value, key)
 
 
 def why_unscored(record: RunRecord) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,20 +10,38 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from datafeeds.files import replace_file, write_json
-from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, SOFT, Chart, chart_style, finish, panels, percent_axis
+from datafeeds.files import write_json
+from tracker_strategies.analysis.pages.charts import (
+    INDEX,
+    PORTFOLIO,
+    SOFT,
+    Chart,
+    chart_style,
+    finish,
+    panels,
+    pareto,
+    percent_axis,
+)
 from tracker_strategies.analysis.pages.comparison_page import Field, comparison_page
-from tracker_strategies.analysis.pages.page import fill_page, write_page
+from tracker_strategies.analysis.pages.page import Table, render, write_page
 from tracker_strategies.research.leaderboard.run import COMPARISON, Row, check_folder
-from tracker_strategies.research.leaderboard.tables import EXPLAINED, FACTOR_HEAD, HEAD, SURVIVORS, cells, factors, tables
-from tracker_strategies.research.reproductions.apas.page import html_table
-from tracker_strategies.research.sweeps.judging.charts import pareto
+from tracker_strategies.research.leaderboard.tables import (
+    EXPLAINED,
+    FACTOR_HEAD,
+    HEAD,
+    RECOMMENDED,
+    SURVIVORS,
+    cells,
+    factors,
+    tables,
+)
 
 #: Market, group, strategy.
 RunKey = tuple[str, str, str]
 #: Points that are named in a chart wherever they lie; others only on the frontier.
 NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
 RIVALS = ("slait", "skfolio", "equal-weight", "buy-and-hold")
+TITLE = "Trackers on the same bars"
 
 
 def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, runs: Mapping[RunKey, Field]) -> Path:
@@ -35,11 +52,9 @@ def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, run
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if fields := fields_of(result, runs):
-        write_page(folder / COMPARISON, comparison_page(fields, "Trackers on the same bars", _lead(result)))
+        write_page(folder / COMPARISON, comparison_page(fields, TITLE, _lead(result)))
     write_json(folder / "leaderboard.json", {"command": command, **result})
-    page = folder / "leaderboard.html"
-    replace_file(page, leaderboard_page(result, command).encode())
-    return page
+    return write_page(folder / "leaderboard.html", leaderboard_page(result, command))
 
 
 def fields_of(result: Mapping[str, Any], runs: Mapping[RunKey, Field]) -> list[Field]:
@@ -64,29 +79,23 @@ def _lead(result: Mapping[str, Any]) -> str:
 def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
     """The page as text."""
     sections = []
-    fine = any(not row["error"] for row in result["rows"])
     with chart_style():
         for market, group, rows in tables(result):
-            title = market if group == "strategies" else f"{market}: {group}"
-            drawn = "".join(chart.html() for chart in frontiers(market, rows)) if group == "strategies" else ""
-            sections.append(
-                f'<section><h2>{html.escape(title)}</h2><div class="grid">{drawn}</div>'
-                f'<section class="card table"><div class="scroll">{_table(HEAD, [cells(r) for r in rows], rows)}</div></section>'
-                "</section>"
-            )
-    found = factors(result)
-    if found:
-        table = _table(FACTOR_HEAD, found)
-        sections.append(f'<section><h2>What each part is worth</h2><section class="card table">{table}</section></section>')
-    return fill_page(
+            own = [i for i, row in enumerate(rows) if row["strategy"] == RECOMMENDED]
+            table = Table(HEAD, [cells(row) for row in rows], own=own)
+            plain = group == "strategies"
+            sections.append((market if plain else f"{market}: {group}", frontiers(market, rows) if plain else [], table))
+    if found := factors(result):
+        sections.append(("What each part is worth", [], Table(FACTOR_HEAD, found)))
+    return render(
         "leaderboard.html",
-        __package__,
-        lead=html.escape(_lead(result)),
-        link=f' <a href="{COMPARISON}">Compare the runs bar by bar</a>' if fine else "",
-        command=html.escape(command),
-        warning=html.escape(SURVIVORS.replace("`", "")),
-        explained=html.escape(EXPLAINED),
-        sections="\n".join(sections),
+        title=TITLE,
+        lead=_lead(result),
+        comparison=COMPARISON if any(not row["error"] for row in result["rows"]) else "",
+        command=command,
+        warning=SURVIVORS.replace("`", ""),
+        explained=EXPLAINED,
+        sections=sections,
     )
 
 
@@ -123,8 +132,3 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     legend = (("Trackers", PORTFOLIO), ("Rivals and baselines", INDEX), ("Best trade-offs", SOFT))
     note = f"Across: tracking error, bp a bar, log scale. {up}"
     return finish(figure, f"{market}: tracking error and {words}", legend, note)
-
-
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]], rows: Sequence[Row] = ()) -> str:
-    own = [i for i, row in enumerate(rows) if row["strategy"] == "ensemble"]
-    return html_table([html.escape(c) for c in head], [[html.escape(c) for c in line] for line in lines], own=own)

@@ -20,6 +20,7 @@ import numpy as np
 from tracker_strategies.algorithms import OGD, AdaGrad, Box, FeasibleSet, RealSpace, SparseAdaGrad
 from tracker_strategies.algorithms._validation import Array, count
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.research.reproductions._steps import whole
 from tracker_strategies.research.reproductions.verdicts import answer, exact
 
 CITATION = (
@@ -83,8 +84,7 @@ def reproduce_adagrad(*, dims: tuple[int, ...] = (100, 10_000), full_d: int = 30
     """
     if not dims:
         raise ParameterError("dims must name at least one dimension, got none")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
+    whole("seed", seed)
     examples = [diagonal_example(count("dims", d), int(seed)) for d in dims]
     curves = {str(e["d"]): e.pop("curve") for e in examples}
     bases = [full_example(count("full_d", full_d), int(seed) + k) for k in range(BASES)]

@@ -2,61 +2,101 @@
 
 from __future__ import annotations
 
-import html
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from datafeeds.files import replace_file, write_json
 from tracker_strategies.analysis.pages.charts import INDEX, LOSS, OTHERS, PORTFOLIO, Chart, chart_style, curve, finish, panels
-from tracker_strategies.analysis.pages.page import fill_page
-from tracker_strategies.research.reproductions.apas.page import claims_table, claims_tile, html_table
+from tracker_strategies.analysis.pages.page import Cell, Table, Tile, render, write_page
+from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, tally
 
 COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
 
 
-def write_paper(result: Mapping[str, Any], folder: Path, name: str, title: str) -> Path:
-    """Write ``NAME.html`` and ``NAME.json``; return the path of the page.
+class Section(NamedTuple):
+    """Charts and tables that belong together; the tables by title."""
+
+    title: str
+    charts: Sequence[Chart]
+    tables: Mapping[str, Table]
+    lead: str = ""
+
+
+def write_paper(result: Mapping[str, Any], folder: Path, name: str, title: str, **parts: Any) -> Path:
+    """Write ``NAME.html`` and ``NAME.json``; return the path of the page. Nothing is written when it cannot be drawn.
 
     Parameters
     ----------
     result : mapping
-        ``paper`` (citation), ``claims`` (claim, found, verdict), ``accepted`` (criterion to bool), ``tables`` (title to head and
-        rows of text) and ``charts`` (title to curves: label to a sequence of (x, y)).
+        ``paper`` (citation), ``claims`` (claim, found, verdict) and ``accepted`` (criterion to bool); where no sections are given
+        also ``tables`` (title to head and rows of text) and ``charts`` (title to curves: label to a sequence of (x, y)).
     folder : Path
     name, title : str
+    **parts
+        See :func:`paper_page`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with chart_style():
-        drawn = [_chart(words, lines).html() for words, lines in result["charts"].items()]
-    tables = [
-        f'<section class="card table"><h3>{html.escape(words)}</h3><div class="scroll">{_table(table)}</div></section>'
-        for words, table in result["tables"].items()
-    ]
-    criteria = [ok for key, ok in result["accepted"].items() if key != "all"]
-    text = fill_page(
-        "paper.html",
-        __package__,
-        title=html.escape(title),
-        citation=html.escape(result["paper"]),
-        passed=f"{sum(criteria)} of {len(criteria)}",
-        held=claims_tile(result["claims"]),
-        claims=claims_table(result["claims"]),
-        charts="\n".join(drawn),
-        tables="\n".join(tables),
-    )
-    write_json(folder / f"{name}.json", json.loads(json.dumps(result, default=float)))
-    page = folder / f"{name}.html"
-    replace_file(page, text.encode())
+    page = write_page(folder / f"{name}.html", paper_page(result, title, **parts))
+    write_json(folder / f"{name}.json", result)
     return page
 
 
-def _table(table: Mapping[str, Any]) -> str:
-    return html_table([html.escape(str(c)) for c in table["head"]], [[html.escape(str(c)) for c in row] for row in table["rows"]])
+def paper_page(
+    result: Mapping[str, Any],
+    title: str,
+    *,
+    sections: Sequence[Section] | None = None,
+    lead: str = "",
+    tiles: Sequence[Tile] = (),
+    differences: Sequence[tuple[str, str]] = (),
+    setup: Sequence[str] = (),
+    terms: Mapping[str, str] | None = None,
+) -> str:
+    """The page as text; beside what every result has, a paper may bring sections, words and figures of its own."""
+    return render(
+        "paper.html",
+        title=title,
+        lead=f"{result['paper']} {lead}".strip(),
+        tiles=[claims_tile(all_claims(result)), *tiles, _criteria_tile(result["accepted"])],
+        claims=claims_table(result["claims"]),
+        differences=differences,
+        sections=[_figures(result)] if sections is None else sections,
+        setup=setup,
+        terms=terms or {},
+    )
+
+
+def claims_tile(claims: Sequence[Mapping[str, str]]) -> Tile:
+    """How many of a paper's sentences were confirmed, and what became of the others."""
+    count = tally(claims)
+    held = count.pop(CONFIRMED, 0)
+    rest = ", ".join(f"{n} {word}" for word, n in count.items()) or "all of them"
+    return Tile("Claims of the paper", Cell(f"{held} of {len(claims)}", value=held), (f"confirmed; {rest}",))
+
+
+def _criteria_tile(accepted: Mapping[str, bool]) -> Tile:
+    missed = [name.replace("_", " ") for name, kept in accepted.items() if not kept and name != "all"]
+    kept, of = len(accepted) - 1 - len(missed), len(accepted) - 1
+    word = Cell("accepted", kind="good") if accepted["all"] else Cell("not accepted", kind="bad")
+    words = ("criteria met, ", word, f": misses {', '.join(missed)}" if missed else "")
+    return Tile("Is it the experiment?", Cell(f"{kept} of {of}", value=kept), words)
+
+
+def claims_table(claims: Sequence[Mapping[str, str]]) -> Table:
+    """What a paper says, what was found, and the verdict."""
+    kinds = {CONFIRMED: "good", NOT_CONFIRMED: "bad"}
+    rows = [(c["claim"], c["found"], Cell(c["verdict"], c["tested"], kind=kinds.get(c["verdict"], "open"))) for c in claims]
+    return Table(("The paper", "Here", "Verdict"), rows, kind="words")
+
+
+def _figures(result: Mapping[str, Any]) -> Section:
+    with chart_style():
+        drawn = [_chart(words, lines) for words, lines in result["charts"].items()]
+    tables = {words: Table(table["head"], table["rows"]) for words, table in result["tables"].items()}
+    return Section("Figures", drawn, tables)
 
 
 def _chart(title: str, lines: Mapping[str, Sequence[Sequence[float]]]) -> Chart:

@@ -3,46 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-
+from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, in_words
+from tracker_strategies.research.reproductions._steps import Progress
 
-Tick = Callable[[int, int], None]
-Found = tuple[Path, Mapping[str, Any]]
+Result = Mapping[str, Any]
 
 
-def apas(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
-    """Adaptive passive-aggressive tracking with side information."""
+@dataclass(frozen=True)
+class Asked:
+    """What the experiments may be told: each takes of it what it knows.
+
+    Parameters
+    ----------
+    sets, runs : int
+        Data sets of APAS, Monte-Carlo runs of iS-PLS.
+    files : tuple of Path
+        Prices of real markets.
+    seed : int
+    progress : callable, optional
+        ``progress(done, total)`` after each part of the work.
+    """
+
+    sets: int = 50
+    runs: int = 20
+    files: tuple[Path, ...] = ()
+    seed: int = 0
+    progress: Progress | None = field(default=None, compare=False)
+
+
+def reproduce(paper: str, folder: Path, asked: Asked) -> tuple[Path, Result]:
+    """Run a paper's experiments, write ``PAPER.html`` and ``PAPER.json`` into a folder, and return the page and what was found.
+
+    Raises
+    ------
+    ParameterError, DataError, OutputError
+        Before any work, when the paper is unknown, or an argument, a file or the folder cannot be used.
+    """
+    if paper not in PAPERS:
+        raise ParameterError(f"unknown paper {paper!r}; choose {', '.join(PAPERS)}")
+    check_page(folder / f"{paper}.html")
+    title, experiments = PAPERS[paper]
+    result, parts = experiments(asked)
+    from tracker_strategies.research.reproductions.page import write_paper  # draws charts
+
+    return write_paper(result, folder, paper, title, **parts), result
+
+
+def _apas(asked: Asked) -> tuple[Result, dict[str, Any]]:
     from tracker_strategies.research.reproductions.apas.paper import reproduce_apas
+    from tracker_strategies.research.reproductions.apas.tables import parts
 
-    if sets < 2:
-        raise ParameterError(f"sets={sets} must be at least 2, for a standard error")
-    found = reproduce_apas(folder, n_sets=sets, seed=seed, nasdaq=files[0] if files else None, progress=tick)
-    return folder / "apas.html", found
+    market = asked.files[0] if asked.files else None
+    found = reproduce_apas(n_sets=asked.sets, seed=asked.seed, nasdaq=market, progress=asked.progress)
+    return found, parts(found)
 
 
-def adagrad(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
-    """The motivating examples of AdaGrad."""
+def _adagrad(asked: Asked) -> tuple[Result, dict[str, Any]]:
     from tracker_strategies.research.reproductions.adagrad import reproduce_adagrad
-    from tracker_strategies.research.reproductions.page import write_paper
 
-    found = reproduce_adagrad(seed=seed)
+    found = reproduce_adagrad(seed=asked.seed)
     charts = {f"Gradient descent, d = {int(d):,}: cumulated loss by cycle": {"loss": line} for d, line in found["curves"].items()}
-    result = {**found, "tables": {"Cumulated losses": found["table"]}, "charts": charts}
-    return write_paper(result, folder, "adagrad", "Adaptive subgradient methods"), result
+    return {**found, "tables": {"Cumulated losses": found["table"]}, "charts": charts}, {}
 
 
-def vaw(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
-    """Discounted VAW on targets that switch."""
-    from tracker_strategies.research.reproductions.page import write_paper
+def _vaw(asked: Asked) -> tuple[Result, dict[str, Any]]:
     from tracker_strategies.research.reproductions.vaw import reproduce_vaw
 
-    found = reproduce_vaw(seed=seed)
+    found = reproduce_vaw(seed=asked.seed)
     charts = {}
     for stream, lines in found["curves"].items():
         shown = {
@@ -53,31 +85,19 @@ def vaw(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: in
         charts[f"Regret, {stream}"] = shown
         charts[f"Regret and its bound, {stream}, gamma 0.95"] = lines["gamma 0.95"]
     tables = {"Total losses": found["table"], "Theorem 3.1, term by term": found["split"]}
-    result = {**found, "tables": tables, "charts": charts}
-    return write_paper(result, folder, "vaw", "Online regression in dynamic environments via discounting"), result
+    return {**found, "tables": tables, "charts": charts}, {}
 
 
-def ispls(folder: Path, *, sets: int, runs: int, files: tuple[Path, ...], seed: int, tick: Tick) -> Found:
-    """Incremental sparse PLS: simulations, and two indices at once."""
+def _ispls(asked: Asked) -> tuple[Result, dict[str, Any]]:
     from tracker_strategies.research.reproductions.ispls.paper import reproduce_ispls
-    from tracker_strategies.research.reproductions.page import write_paper
 
-    result = reproduce_ispls(runs=runs, seed=seed, data=files, progress=tick)
-    return write_paper(result, folder, "ispls", "Sparse partial least squares for on-line variable selection"), result
+    return reproduce_ispls(runs=asked.runs, seed=asked.seed, data=asked.files, progress=asked.progress), {}
 
 
-def show_answers(found: Mapping[str, Any], console: Console) -> None:
-    """Print each sentence of the paper with its verdict, how many got which, and whether the run is the experiment at all."""
-    claims = [*found["claims"], *((found.get("nasdaq") or {}).get("claims", ()))]
-    colours = {CONFIRMED: "green", NOT_CONFIRMED: "red"}
-    for claim in claims:
-        colour = colours.get(claim["verdict"], "yellow")
-        console.print(f"[{colour}]{claim['verdict']:>14}[/]  {escape(claim['claim'])} [dim]({claim['tested']})[/]")
-    console.print(f"claims of the paper: {in_words(claims)}")
-    criteria = {name: kept for name, kept in found["accepted"].items() if name != "all"}
-    missed = [name for name, kept in criteria.items() if not kept]
-    words = f"; does not hold: {', '.join(missed)}" if missed else ""
-    console.print(f"criteria of the experiment: {len(criteria) - len(missed)} of {len(criteria)} hold{escape(words)}")
-
-
-PAPERS: dict[str, Callable[..., Found]] = {"apas": apas, "adagrad": adagrad, "vaw": vaw, "ispls": ispls}
+#: By name: the title of the page, and what runs the experiments.
+PAPERS: dict[str, tuple[str, Callable[[Asked], tuple[Result, dict[str, Any]]]]] = {
+    "apas": ("Adaptive passive-aggressive tracking with side information", _apas),
+    "adagrad": ("Adaptive subgradient methods", _adagrad),
+    "vaw": ("Online regression in dynamic environments via discounting", _vaw),
+    "ispls": ("Sparse partial least squares for on-line variable selection", _ispls),
+}

@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from tracker_strategies.algorithms._validation import count
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.research.reproductions._steps import whole
 from tracker_strategies.research.reproductions._vaw_study import LAM, Stream, regression_stream, study, switching_stream
 from tracker_strategies.research.reproductions.verdicts import answer, exact
 
@@ -70,8 +69,7 @@ def reproduce_vaw(
         raise ParameterError(f"rounds must be at least 4, two for each half, got {rounds!r}")
     if 1.0 not in gammas or not all(0.0 < g <= 1.0 for g in gammas):
         raise ParameterError(f"gammas must lie in (0, 1] and hold 1, which is VAW, got {tuple(gammas)!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
+    whole("seed", seed)
     first = switching_stream(rounds)
     second = regression_stream(rounds, count("d", d), count("switches", switches), int(seed))
     streams = [study(first, gammas, ("zero", "last"), False), study(second, gammas, ("zero", "self"), strongly_adaptive)]

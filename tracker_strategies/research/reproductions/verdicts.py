@@ -99,3 +99,8 @@ def tally(claims: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def in_words(claims: Sequence[Mapping[str, Any]]) -> str:
     """The same as one line: ``7 confirmed, 5 not confirmed, 2 too few runs``."""
     return ", ".join(f"{n} {word}" for word, n in tally(claims).items()) or "none"
+
+
+def all_claims(result: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """The answers of a reproduction, with those of a market that it was also run on."""
+    return [*result["claims"], *((result.get("nasdaq") or {}).get("claims", ()))]

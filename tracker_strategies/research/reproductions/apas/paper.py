@@ -6,16 +6,10 @@ index (Figures 2 and 3, Table 2), of the NASDAQ-100 (Figure 5), and the time of 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from datafeeds.files import named_errors, replace_file, write_json
-from tracker_strategies.algorithms._validation import count
-from tracker_strategies.errors import OutputError, ParameterError
+from tracker_strategies.research.reproductions._steps import Progress, Steps, several, whole
 from tracker_strategies.research.reproductions.apas.claims import (
     CITATION,
     EXPECTED_MDTE,
@@ -33,17 +27,13 @@ from tracker_strategies.research.reproductions.apas.experiment import (
     table_2,
     thresholds,
 )
-from tracker_strategies.research.reproductions.apas.page import page
 from tracker_strategies.research.reproductions.apas.timing import time_steps
-
-Progress = Callable[[int, int], None]
 
 SLAIT_SETS = 12
 """Most data sets that SLAIT runs on: a fit takes as long as a thousand steps of a learner."""
 
 
 def reproduce_apas(
-    out: Path,
     *,
     n_sets: int = 50,
     seed: int = 0,
@@ -52,12 +42,10 @@ def reproduce_apas(
     timing: bool = True,
     slait_sets: int = SLAIT_SETS,
 ) -> dict[str, Any]:
-    """Run the experiments, write ``apas.json`` and ``apas.html`` into a folder, and return what the JSON holds.
+    """Run the experiments and return what came out, beside what the paper says.
 
     Parameters
     ----------
-    out : Path
-        Folder; made if missing. The two files replace older ones, anything else in it is left alone.
     n_sets : int, default 50
         Synthetic data sets, >= 2. Data set k of a seed is the same whatever the number.
     seed : int, default 0
@@ -79,32 +67,19 @@ def reproduce_apas(
 
     Raises
     ------
-    ParameterError, DataError, OutputError
-        Before any work, when an argument, the file or the folder cannot be used.
+    ParameterError, DataError
+        Before any work, when an argument or the file cannot be used.
 
     Notes
     -----
     The learners take about 0.3 s a data set, SLAIT 2 s and more where the linear algebra library spreads small products over
     threads, the timing 10 s.
     """
-    if count("n_sets", n_sets) < 2:
-        raise ParameterError(f"n_sets must be at least 2, or no mean has a standard error, got {n_sets!r}")
-    for name, value in (("seed", seed), ("slait_sets", slait_sets)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise ParameterError(f"{name} must be an integer >= 0, got {value!r}")
-    folder = Path(out).expanduser()
-    _check_folder(folder)
+    several("n_sets", n_sets)
+    whole("seed", seed)
+    rivals_on = min(whole("slait_sets", slait_sets), n_sets)
     market = None if nasdaq is None else read_market(Path(nasdaq))
-    rivals_on = min(slait_sets, n_sets)
-    total = n_sets + rivals_on + (market is not None) + bool(timing)
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
+    step = Steps(n_sets + rivals_on + (market is not None) + bool(timing), progress)
     tails = synthetic(int(seed), int(n_sets), rivals_on, step)
     found = tails[GAUSSIAN]
     result: dict[str, Any] = {
@@ -130,21 +105,4 @@ def reproduce_apas(
         steps = time_steps(seed=int(seed))
         result["timing"] = {"paper_seconds": {str(n): dict(row) for n, row in PAPER_SECONDS.items()}, "steps": steps}
         step()
-    _place(folder, result)
     return result
-
-
-def _check_folder(folder: Path) -> None:
-    """Fail before the work, not after it."""
-    above = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write to {folder}: {above} is not a folder that may be written to; choose another with --out")
-
-
-def _place(folder: Path, result: dict[str, Any]) -> None:
-    """Write both files: a reader sees old files or new ones, never a part."""
-    text = page(result)
-    with named_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "apas.json", result)
-        replace_file(folder / "apas.html", text.encode())

@@ -24,6 +24,8 @@ MOST, SECOND = (0, 1, 2), (1, 0, 1)
 """Groups with the large and with the small coefficients after each change."""
 LARGE, SMALL, SPREAD = 10.0, 5.0, 0.5
 RESPONSES = 50
+HAZARD = 0.01
+"""Of a change per round, in the streams of Figure 6."""
 MEANS = (3.0, 5.0, 4.0)
 """Of the factors of the streams with many responses."""
 STEPS = (0, 100, 200, 300)
@@ -61,9 +63,9 @@ def segment_of(rounds: int, starts: tuple[int, ...]) -> IntArray:
     return np.asarray(np.searchsorted(np.array(starts), np.arange(rounds), side="right") - 1, dtype=np.int64)
 
 
-def grouped_variables(rng: np.random.Generator, rounds: int, innovation: float = 1.0) -> FloatArray:
+def grouped_variables(rng: np.random.Generator, rounds: int) -> FloatArray:
     """Three groups of 100 variables, each the AR(1) factor of its group plus noise of its own."""
-    shocks = innovation * rng.standard_normal((rounds, GROUPS))
+    shocks = rng.standard_normal((rounds, GROUPS))
     F = np.empty((rounds, GROUPS))
     F[0] = shocks[0]
     for t in range(1, rounds):
@@ -79,10 +81,10 @@ def group_coefficients(rng: np.random.Generator, segment: int) -> FloatArray:
     return beta.reshape(-1)
 
 
-def one_response(rng: np.random.Generator, *, changes: bool, innovation: float = 1.0, noise: float = 1.0) -> Stream:
+def one_response(rng: np.random.Generator, *, changes: bool, noise: float = 1.0) -> Stream:
     """Sections 4.1 to 4.4: one response; the groups change their roles at rounds 101 and 301, or never."""
     segment = segment_of(ROUNDS, CHANGES) if changes else np.zeros(ROUNDS, dtype=np.int64)
-    X = grouped_variables(rng, ROUNDS, innovation)
+    X = grouped_variables(rng, ROUNDS)
     B = np.array([group_coefficients(rng, k) for k in range(len(CHANGES))])
     y = np.einsum("tp,tp->t", X, B[segment]) + noise * rng.standard_normal(ROUNDS)
     return Stream(X, y[:, None], np.array(MOST)[segment], np.array(SECOND)[segment])
@@ -118,15 +120,13 @@ def changing_factors(rng: np.random.Generator) -> tuple[Stream, IntArray]:
     return Stream(X, responses_of(rng, F), none, none), count
 
 
-def restless(
-    rng: np.random.Generator, variables: int, rounds: int = 1000, hazard: float = 0.01
-) -> tuple[Stream, NDArray[np.bool_]]:
+def restless(rng: np.random.Generator, variables: int, rounds: int = 1000) -> tuple[Stream, NDArray[np.bool_]]:
     """Figure 6: ten changes in a thousand rounds on average; after each, so many variables of a random group are the response.
 
     Returns the stream and which variables matter in each round, shape (T, p).
     """
     X = grouped_variables(rng, rounds)
-    change = rng.random(rounds) < hazard
+    change = rng.random(rounds) < HAZARD
     change[0] = True
     matter = np.zeros((rounds, VARIABLES), dtype=np.bool_)
     beta, chosen = np.zeros(VARIABLES), np.zeros(VARIABLES, dtype=np.bool_)

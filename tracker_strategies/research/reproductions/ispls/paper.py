@@ -6,13 +6,12 @@ McWilliams, Montana, *Sparse partial least squares regression for on-line variab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from tracker_strategies.algorithms._validation import count
-from tracker_strategies.errors import DataError, ParameterError
+from tracker_strategies.errors import DataError
+from tracker_strategies.research.reproductions._steps import Progress, Steps, several, whole
 from tracker_strategies.research.reproductions.ispls.claims import CITATION, simulation_claims
 from tracker_strategies.research.reproductions.ispls.market import (
     MEMBERS,
@@ -29,7 +28,6 @@ from tracker_strategies.research.reproductions.ispls.runs import RIVAL_RUNS, RUN
 from tracker_strategies.research.reproductions.ispls.summary import accepted, summary
 from tracker_strategies.research.reproductions.ispls.tables import charts, tables
 
-Progress = Callable[[int, int], None]
 MOST_RIVAL_RUNS = 8
 """Runs with recursive LARS unless more are asked for: one takes as long as ten of the others."""
 
@@ -81,22 +79,12 @@ def reproduce_ispls(
     A run takes about 12 s of one core, one with rivals 30 s more; the bivariate experiment 20 s, small portfolios a minute, most
     of it for SLAIT.
     """
-    if count("runs", runs) < 2:
-        raise ParameterError(f"runs must be at least 2, or no mean has a standard error, got {runs!r}")
-    rivals = min(runs, MOST_RIVAL_RUNS) if rival_runs is None else rival_runs
-    for name, value in (("seed", seed), ("rival_runs", rivals)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise ParameterError(f"{name} must be an integer >= 0, got {value!r}")
+    several("runs", runs)
+    whole("seed", seed)
+    rivals = min(runs, MOST_RIVAL_RUNS) if rival_runs is None else whole("rival_runs", rival_runs)
     markets = _markets(data)
     plan = [(name, k) for name in RIVAL_RUNS for k in range(rivals)] + [(name, k) for k in range(runs) for name in RUNS]
-    total, done = len(plan) + len(markets), 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
+    step = Steps(len(plan) + len(markets), progress)
     found: dict[str, list[Found]] = {name: [{}] * (rivals if name in RIVAL_RUNS else runs) for name in (*RUNS, *RIVAL_RUNS)}
     for name, number, outcome in _run_all(plan, int(seed), jobs):
         found[name][number] = outcome

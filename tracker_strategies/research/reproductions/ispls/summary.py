@@ -23,8 +23,6 @@ FloatArray = NDArray[np.float64]
 Runs = Mapping[str, Sequence[Found]]
 
 SEGMENTS = ((0, 100), (100, 300), (300, 400))
-AROUND = range(98, 112)
-"""Rounds around the first change at which lambda is shown, from 0."""
 STEP_ROUNDS, NEVER = 50, 100
 """Most rounds that a step of the number of factors may take, and what counts where it is not reached before the next."""
 LATE = 25

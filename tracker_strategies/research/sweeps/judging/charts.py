@@ -10,7 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.pages.charts import INDEX, LOSS, OTHERS, PORTFOLIO, SOFT, Chart, finish, panels, percent_axis
+from tracker_strategies.analysis.pages.charts import (
+    INDEX,
+    LOSS,
+    OTHERS,
+    PORTFOLIO,
+    SOFT,
+    Chart,
+    finish,
+    panels,
+    pareto,
+    percent_axis,
+)
 from tracker_strategies.research.sweeps.asking.objectives import units
 from tracker_strategies.research.sweeps.judging.results import Entry, Setting
 from tracker_strategies.strategies.registry import default_params, load_strategy
@@ -130,13 +141,6 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     ax.xaxis.set_minor_locator(NullLocator())
     percent_axis(ax.yaxis)
     return finish(figure, title, legend, note + beyond)
-
-
-def pareto(cost: FloatArray, other: FloatArray) -> NDArray[np.intp]:
-    """Indices of the points that no other point beats in both, both to be small; from left to right."""
-    order = np.lexsort((other, cost))
-    least = np.minimum.accumulate(np.r_[np.inf, other[order]])[:-1]
-    return np.asarray(order[other[order] < least])
 
 
 def charts(setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, str] | None) -> list[Chart]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -25,14 +24,15 @@ from tracker_strategies.analysis.pages.charts import (
     panels,
     percent_axis,
 )
+from tracker_strategies.analysis.pages.page import Cell, Table, render
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import returns_frame
 from tracker_strategies.errors import OutputError
 from tracker_strategies.research.sweeps.asking.objectives import Objective
 from tracker_strategies.research.sweeps.asking.space import Candidate
-from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
+from tracker_strategies.research.sweeps.asking.values import in_words
 from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL, Resamples, compare, interval
-from tracker_strategies.research.sweeps.judging.page import best_table, card, fill_template, notices, tiles
+from tracker_strategies.research.sweeps.judging.page import best_table, section
 from tracker_strategies.research.sweeps.judging.results import FIGURES
 from tracker_strategies.research.sweeps.running.worker import drop_panels, keep_panels, one_thread, window_record
 from tracker_strategies.research.sweeps.tuning.stitch import stitch
@@ -173,11 +173,6 @@ def page(tuned: Tuned, told: Mapping[str, Any], path: RunRecord, base: Mapping[s
     objective = tuned.tuning.objective
     with chart_style():
         chart = _excess_chart(path, base)
-    body = (
-        f"<section><h2>{html.escape(setting_words(told))}</h2>{tiles(told, objective)}{notices(told['warnings'])}"
-        f"{card('What was chosen', _fold_table(told['folds']))}{card('Out of sample', best_table(told, objective))}"
-        f'<div class="grid">{chart.html()}</div></section>'
-    )
     budget = [
         f"{words} at most {scale * limit:g} {unit} a bar"
         for words, limit, scale, unit in (
@@ -188,28 +183,27 @@ def page(tuned: Tuned, told: Mapping[str, Any], path: RunRecord, base: Mapping[s
     ]
     lead = f"Best {objective.words}" + (f" with {' and '.join(budget)}" if budget else "") + ", chosen in training."
     title = f"{len(tuned.choices)} folds, {told['n_bars']:,} bars out of sample"
-    method = _METHOD.format(draws=told["draws"])
-    return fill_template(eyebrow="Tuning", title=title, lead=html.escape(lead), body=body, method=method)
+    tables = [("What was chosen", _fold_table(told["folds"])), ("Out of sample", best_table(told, objective))]
+    sections = [section(told, objective, about="", tables=tables, charts=[chart])]
+    return render("tune.html", title=title, lead=lead, sections=sections, draws=told["draws"])
 
 
-def _fold_table(folds: Sequence[Mapping[str, Any]]) -> str:
+def _fold_table(folds: Sequence[Mapping[str, Any]]) -> Table:
     head = ("Fold", "Chosen", "Trained on", "Tested on", "TE in training, bp", "Excess in training", "Turnover, %", "Tried")
-    lines = []
-    for f in folds:
-        trained = f["trained"]
-        cells = (
+    rows = [
+        (
             f"{f['fold']}",
-            f"{html.escape(f['strategy'])}<small>{html.escape(in_words(f['params']) or 'defaults')}</small>",
+            Cell(f["strategy"], in_words(f["params"]) or "defaults"),
             " to ".join(f["train"]),
             " to ".join(f["test"]),
-            f"{1e4 * trained['te_rms']:.2f}",
-            f"{trained['excess_log_return']:+.3f}",
-            f"{100 * trained['turnover']:.2f}",
+            f"{1e4 * f['trained']['te_rms']:.2f}",
+            f"{f['trained']['excess_log_return']:+.3f}",
+            f"{100 * f['trained']['turnover']:.2f}",
             f"{f['tried']}",
         )
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    top = "".join(f"<th>{h}</th>" for h in head)
-    return f'<table class="chosen"><thead><tr>{top}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+        for f in folds
+    ]
+    return Table(head, rows, kind="chosen")
 
 
 def _excess_chart(path: RunRecord, base: Mapping[str, RunRecord]) -> Chart:
@@ -223,12 +217,3 @@ def _excess_chart(path: RunRecord, base: Mapping[str, RunRecord]) -> Chart:
     ax.axhline(0.0, color=SOFT, linewidth=0.8)
     percent_axis(ax.yaxis)
     return finish(figure, "Out-of-sample active return", legend, "Cumulated log return over the index.")
-
-
-_METHOD = """
-<p>For each fold every candidate was run on the training window alone and scored there bar by bar, each bar before it was learned
-from. The best one within the budget was then run on through the test window; no other candidate ever saw a test bar. The path is
-that of one account that changes to the next choice at the end of each fold and pays for the change. Intervals and p-values:
-{draws:,} resamples of the out-of-sample bars in blocks (stationary bootstrap). The path is one path, so its p-values need no
-adjustment for the candidates that were tried in training.</p>
-"""
