@@ -1,4 +1,5 @@
 from .base import OnlineAlgorithm as OnlineAlgorithm
+from .registration import learner as learner
 from .baselines import ConstantWeights as ConstantWeights
 from .baselines import StaticPortfolio as StaticPortfolio
 from .gradient import AROW as AROW

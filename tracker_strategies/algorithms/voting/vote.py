@@ -10,10 +10,14 @@ import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask, count, mask, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.baselines.constant import ConstantWeights
 from tracker_strategies.algorithms.numerics.covering import CoveringShare
 from tracker_strategies.algorithms.numerics.fixed_share import FixedShare
 from tracker_strategies.algorithms.numerics.target_range import Hints, one_of
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
+from tracker_strategies.algorithms.vaw.vaw import DiscountedVAW
 from tracker_strategies.algorithms.wrappers._composition import require_all_names, require_untrained
 from tracker_strategies.errors import ParameterError
 
@@ -21,6 +25,12 @@ WILD = 1e80
 """Beyond such squares a learner may refuse what it computes from a round that it has not refused."""
 
 
+@learner(
+    examples=lambda n: (
+        {"members": [PA(n), ConstantWeights(n)]},
+        {"members": [PA(n), DiscountedVAW(n), ConstantWeights(n)]},
+    )
+)
 class Vote(OnlineAlgorithm):
     r"""The weighted mean of several trackers' portfolios, with weights that follow their tracking errors.
 

@@ -9,6 +9,8 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, count, mask, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.kinks import Kinks, prox_budget
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import Simplex
 from tracker_strategies.algorithms.wrappers._composition import checked_portfolio_learner, require_all_names, require_plain_set
 from tracker_strategies.algorithms.wrappers.holdings import drifted
@@ -17,6 +19,7 @@ MEMORY = 0.99
 """Discount of the variances and of the tracking error."""
 
 
+@learner(examples=lambda n: ({"learner": PA(n), "cost_bps": 10.0},))
 class CostAware(OnlineAlgorithm):
     r"""What a learner wants to hold, as far as trading for it pays.
 

@@ -9,6 +9,8 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, count, mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.thresholds import ZERO, ones
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import RealSpace, Simplex
 from tracker_strategies.algorithms.wrappers._composition import require_drift, require_untrained
 from tracker_strategies.errors import ParameterError
@@ -17,6 +19,7 @@ LEAST, MOST = np.array(0.02), np.array(50.0)  # arrays spare numpy a conversion
 """Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
 
 
+@learner(examples=lambda n: ({"learner": PA(n)},))
 class Holdings(OnlineAlgorithm):
     r"""A learner whose passive portfolio is the one that needs no trade.
 

@@ -9,12 +9,15 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, count, mask, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive._base import checked_signal, signal_of_round
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.side.base import Round, SideInformation
 from tracker_strategies.algorithms.side.smooth import NegativeLogReturn
 from tracker_strategies.algorithms.wrappers._composition import checked_portfolio_learner, require_all_names
 from tracker_strategies.errors import ParameterError
 
 
+@learner(examples=lambda n: ({"learner": PA(n), "lam": 0.05},))
 class Tilted(OnlineAlgorithm):
     r"""The portfolio of a learner, tilted by an exact proximal step on side information.
 
