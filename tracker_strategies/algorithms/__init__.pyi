@@ -18,6 +18,7 @@ from .passive_aggressive import MultiplicativePA as MultiplicativePA
 from .passive_aggressive import MultiTargetPA as MultiTargetPA
 from .passive_aggressive import PAClassifier as PAClassifier
 from .passive_aggressive import PAUniclass as PAUniclass
+from .registration import learner as learner
 from .regression import RLS as RLS
 from .regression import AdaptiveLasso as AdaptiveLasso
 from .regression import RandomPortfolios as RandomPortfolios

@@ -8,9 +8,11 @@ import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 
 
+@learner()
 class ConstantWeights(OnlineAlgorithm):
     r"""The same weights in every round: :math:`w_{t+1} = w_t = w_1`.
 

@@ -9,12 +9,19 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, count
 from tracker_strategies.algorithms.numerics.lasso_path import lars_path
 from tracker_strategies.algorithms.numerics.small_systems import least_squares
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.sparse_pls.batch import MOST_ITERATIONS, TOLERANCE, directions
 from tracker_strategies.errors import ParameterError
 
 
+@learner(
+    examples=lambda n: (
+        {"window": 15},
+        {"method": "lars", "theta": min(3, n), "window": 8},
+    )
+)
 class StaticPortfolio(MomentLearner):
     r"""Fit on the first `window` rounds, then hold the weights.
 

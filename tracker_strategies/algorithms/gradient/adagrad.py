@@ -13,7 +13,8 @@ from tracker_strategies.algorithms.gradient._base import GradientLearner
 from tracker_strategies.algorithms.gradient._diagonal_metric import DiagonalMetric, check_step
 from tracker_strategies.algorithms.gradient._full_metric import FullMetric
 from tracker_strategies.algorithms.gradient._losses import check_loss
-from tracker_strategies.algorithms.sets.feasible import Box, FeasibleSet, RealSpace, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import Box, CappedSimplex, FeasibleSet, Hyperplane, L1Ball, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
 
 RULES = ("cmd", "rda")
@@ -25,6 +26,32 @@ A metric that has seen rounding only is next to nothing, and the steps that it a
 Returns are known to 1e-16 or so: 1e-15 of ||x|| on daily bars of a hundred names, 1e-11 on one name's bars of a second."""
 
 
+@learner(
+    "adagrad",
+    shows=("step_min", "step_median", "step_max"),
+    examples=lambda n: (
+        {"eta": 0.1},
+        {"eta": 0.1, "rule": "rda", "regulariser": "l2sq", "lam": 1e-4},
+        {"eta": 0.1, "loss": "eps_insensitive", "feasible": CappedSimplex(max(0.6, 1.0 / n))},
+        {"eta": 0.1, "loss": "hinge"},
+        {"eta": 0.1, "matrix": "full"},
+        {"eta": 0.1, "matrix": "full", "rule": "rda"},
+        {"eta": 0.1, "feasible": RealSpace(), "regulariser": "l2", "lam": 1e-6},
+        {"eta": 0.1, "rule": "rda", "feasible": L1Ball(1.5), "regulariser": "l1", "lam": 1e-7},
+        {"eta": 0.1, "loss": "eps_insensitive", "delta": 0.0, "feasible": Box(-0.1, 0.6)},
+        {"eta": 0.1, "feasible": Hyperplane()},
+        {"eta": 0.1, "matrix": "full", "rule": "rda", "delta": 0.0, "feasible": RealSpace()},
+        {
+            "eta": 1e-6,
+            "delta": 1e-9,
+            "regulariser": "l2sq",
+            "lam": 0.1,
+            "strongly_convex": True,
+            "feasible": RealSpace(),
+            "start": [0.0] * n,
+        },
+    ),
+)
 class AdaGrad(GradientLearner):
     r"""Adaptive subgradient descent in the metric of all gradients so far.
 

@@ -12,7 +12,8 @@ from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.gradient.first_order import TYPICAL_NORM2
 from tracker_strategies.algorithms.numerics.thresholds import moved
 from tracker_strategies.algorithms.passive_aggressive.tasks import label
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
 
 TASKS = ("regression", "classification")
@@ -21,6 +22,13 @@ BLOCK = 2**16
 """Entries of a block that stays in the cache."""
 
 
+@learner(
+    examples=lambda n: (
+        {"r": 1e-3},
+        {"matrix": "diagonal", "r": 1e-3},
+        {"task": "classification", "feasible": RealSpace()},
+    )
+)
 class AROW(OnlineAlgorithm):
     r"""A Gaussian belief :math:`N(\mu, \Sigma)` about the weights, sharpened by every instance; hold :math:`P_W(\mu)`.
 

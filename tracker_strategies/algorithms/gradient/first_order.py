@@ -17,7 +17,8 @@ from tracker_strategies.algorithms._validation import Array, Mask, count
 from tracker_strategies.algorithms.gradient._base import GradientLearner
 from tracker_strategies.algorithms.gradient._diagonal_metric import STEPS, DiagonalMetric, check_step
 from tracker_strategies.algorithms.gradient._losses import check_loss
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
 
 SCHEDULES = ("sqrt", "constant", "linear")
@@ -36,6 +37,7 @@ def default_eta(loss: Any, n_assets: Any) -> float:
     return {"squared": per_norm2, "eps_insensitive": TYPICAL_ERROR * per_norm2, "hinge": 1.0}[check_loss(loss)]
 
 
+@learner(examples=lambda n: ({"eta": 50.0},))
 class OGD(GradientLearner):
     r"""Online gradient descent, :math:`w_{t+1} = P_W(w_t - \eta_t g_t)`.
 
@@ -133,6 +135,7 @@ class _RootTime(GradientLearner):
         return super().diagnostics() | {"step": self.eta / math.sqrt(max(self._t, 1))}
 
 
+@learner(examples=lambda n: ({"eta": 50.0, "regulariser": "l2sq", "lam": 1e-4},))
 class FOBOS(_RootTime):
     r"""Forward-backward splitting: a gradient step, then the proximal step of a regulariser.
 
@@ -157,6 +160,12 @@ class FOBOS(_RootTime):
     """
 
 
+@learner(
+    examples=lambda n: (
+        {"eta": 50.0},
+        {"eta": 50.0, "regulariser": "linf", "lam": 1e-7, "feasible": RealSpace()},
+    )
+)
 class RDA(_RootTime):
     r"""Regularised dual averaging: the answer to all gradients so far, not a step from the last weights.
 

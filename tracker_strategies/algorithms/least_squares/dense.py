@@ -12,6 +12,7 @@ from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.numerics.lapack import blas
 from tracker_strategies.algorithms.numerics.thresholds import ones
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.errors import ParameterError
 
@@ -30,6 +31,7 @@ PRECISION = 1e-4
 third more products, and changes the tracking errors of markets by less than one percent."""
 
 
+@learner("least-squares", shows=("error",), examples=lambda n: ({}, {"gamma": [1.0, 0.95], "damping": [1.0, 0.0]}))
 class LeastSquares(OnlineAlgorithm):
     r"""The portfolio that would have tracked best so far, with a discounted past and a pull to what is held.
 

@@ -10,6 +10,7 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, count
 from tracker_strategies.algorithms.least_squares.dense import NO_DATA, NO_RETURNS, LeastSquares
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.errors import ParameterError
 
 WIDE, DROPPED = 2, 0.25
@@ -21,6 +22,7 @@ STEADY = 10.0
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
 
+@learner(examples=lambda n: ({"max_names": min(n, 3), "warm_up": 5, "review": 4},))
 class SparseLeastSquares(LeastSquares):
     r"""Least squares on the K names that are missed most.
 

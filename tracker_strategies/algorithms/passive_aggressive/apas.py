@@ -9,12 +9,24 @@ from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.numerics.thresholds import moved
 from tracker_strategies.algorithms.passive_aggressive._base import SideInformed
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Hyperplane, Simplex
 from tracker_strategies.algorithms.side.base import SideInformation
+from tracker_strategies.algorithms.side.costs import SwitchingCost
 from tracker_strategies.algorithms.side.smooth import NegativeLogReturn
 from tracker_strategies.errors import ParameterError
 
 
+@learner(
+    "apas",
+    shows=("eps", "loss", "tau"),
+    examples=lambda n: (
+        {"lam": 0.05},
+        {"variant": "PA-II", "scale": "auto", "lam": 0.01},
+        {"side": SwitchingCost(0.02, against="drifted"), "lam": 0.01},
+        {"feasible": Hyperplane()},
+    ),
+)
 class APAS(SideInformed):
     r"""PAS whose threshold learns too.
 

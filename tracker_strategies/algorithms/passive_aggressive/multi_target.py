@@ -10,10 +10,12 @@ from tracker_strategies.algorithms._validation import Array, Mask, count, finite
 from tracker_strategies.algorithms.base import MAX_NORM2, OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.kinks import Kinks
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, check_variant
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.errors import InputError, ParameterError
 
 
+@learner("multi-index", shows=("loss", "tau"))
 class MultiTargetPA(OnlineAlgorithm):
     r"""One portfolio that stays within the tubes of q targets, as far as that is possible.
 

@@ -11,6 +11,7 @@ from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2
 from tracker_strategies.algorithms.passive_aggressive.tasks import TASKS, discrepancy, label
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.errors import ParameterError
 
@@ -18,6 +19,15 @@ SEED = 0.01
 """Share of an equal weight that an asset at weight zero gets when it first takes part: zero times anything is zero."""
 
 
+@learner(
+    "multiplicative-pa",
+    shows=("loss", "tau"),
+    examples=lambda n: (
+        {},
+        {"task": "classification", "eps": -0.01},
+        {"task": "uniclass", "scale": "inf", "eps": 0.1},
+    ),
+)
 class MultiplicativePA(OnlineAlgorithm):
     r"""Passive-aggressive learning by factors instead of sums: slow, smooth, and always inside the simplex.
 

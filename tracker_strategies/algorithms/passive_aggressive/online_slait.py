@@ -9,6 +9,7 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, count, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.batch_slait import STARTS, check_slait, slait
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import CappedSimplex, FeasibleSet, Simplex
 from tracker_strategies.errors import ParameterError
 
@@ -16,6 +17,14 @@ HISTORY = 0.8
 """Share of the rounds in the window that an asset must have been seen in to take part in a fit."""
 
 
+@learner(
+    "slait",
+    shows=("held", "spread"),
+    examples=lambda n: (
+        {"window": 12, "every": 250, "max_iter": 100},
+        {"window": 12, "every": 3, "accelerate": False, "starts": 3},
+    ),
+)
 class SLAIT(OnlineAlgorithm):
     r"""Sparse index tracking on the last `window` rounds, fitted anew every `every` rounds; in between the weights rest.
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import Box, CappedSimplex, FeasibleSet, Hyperplane, L1Ball, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
 
 DEFAULT_C = {"PA": None, "PA-I": 3e-2, "PA-II": 100.0}
@@ -24,6 +25,20 @@ def check_variant(variant: Any, C: Any) -> float | None:
     return DEFAULT_C[variant] if C is None else number("C", C, above=0.0)
 
 
+@learner(
+    "pa",
+    shows=("loss", "tau"),
+    examples=lambda n: (
+        {},
+        {"variant": "PA-I", "eps": 0.0},
+        {"variant": "PA-II"},
+        {"feasible": CappedSimplex(max(0.6, 1.0 / n))},
+        {"feasible": RealSpace()},
+        {"feasible": L1Ball(1.5)},
+        {"feasible": Hyperplane()},
+        {"feasible": Box(-0.1, 0.6)},
+    ),
+)
 class PA(OnlineAlgorithm):
     r"""Passive-aggressive regression with lazy projection.
 

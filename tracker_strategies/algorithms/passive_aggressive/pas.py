@@ -9,11 +9,22 @@ from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.numerics.thresholds import moved
 from tracker_strategies.algorithms.passive_aggressive._base import SideInformed
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import CappedSimplex, FeasibleSet, L1Ball, Simplex
 from tracker_strategies.algorithms.side.base import SideInformation
-from tracker_strategies.algorithms.side.smooth import NegativeLogReturn
+from tracker_strategies.algorithms.side.costs import SwitchingCost
+from tracker_strategies.algorithms.side.smooth import NegativeLogReturn, Quadratic
 
 
+@learner(
+    "pas",
+    shows=("loss", "tau"),
+    examples=lambda n: (
+        {},
+        {"side": Quadratic(1.0), "variant": "PA-I", "feasible": CappedSimplex(max(0.6, 1.0 / n))},
+        {"side": SwitchingCost(0.01), "feasible": L1Ball(1.5)},
+    ),
+)
 class PAS(SideInformed):
     r"""Passive-aggressive regression with side information and a fixed threshold.
 

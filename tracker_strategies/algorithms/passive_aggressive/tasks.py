@@ -10,6 +10,7 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, check_variant
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace
 from tracker_strategies.errors import InputError
 
@@ -52,6 +53,7 @@ def label(y: Any) -> float:
     return value
 
 
+@learner(examples=lambda n: ({"variant": "PA-II", "C": 1.0},))
 class PAClassifier(OnlineAlgorithm):
     r"""Passive-aggressive classification: predict sgn(w.x), demand a margin.
 
@@ -127,6 +129,7 @@ class PAClassifier(OnlineAlgorithm):
         return {"loss": self._loss, "tau": self._tau, "prediction": self._prediction}
 
 
+@learner(examples=lambda n: ({"eps": 0.01},))
 class PAUniclass(OnlineAlgorithm):
     r"""Passive-aggressive uniclass prediction: a centre with all instances within a radius.
 

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask, count, number
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import SelfTuning, check_forgetting
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 
 
+@learner("adaptive-lasso", shows=("lambda", "held"), examples=lambda n: ({"theta": min(3, n), "sweeps": 300, "warm_up": 5},))
 class AdaptiveLasso(MomentLearner):
     r"""Adaptive lasso (aLasso).
 

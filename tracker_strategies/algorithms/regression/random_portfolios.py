@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms._validation import Array, Mask, count
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import check_forgetting
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
@@ -17,6 +18,7 @@ from tracker_strategies.errors import ParameterError
 MOST_EXCHANGES = 30
 
 
+@learner("random-portfolio", shows=("held",), examples=lambda n: ({"n_portfolios": 3, "theta": n, "warm_up": 5},))
 class RandomPortfolios(MomentLearner):
     r"""A population of portfolios of `theta` names each, drawn uniformly without replacement, all fitted to the target.
 

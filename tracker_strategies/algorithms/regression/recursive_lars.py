@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lasso_path import Segment
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import check_forgetting
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.errors import ParameterError
 
 
+@learner("recursive-lars", shows=("mu", "held"), examples=lambda n: ({"theta": min(3, n), "warm_up": 5},))
 class RecursiveLars(MomentLearner):
     r"""Recursive LARS (R-LARS).
 

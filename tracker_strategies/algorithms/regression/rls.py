@@ -10,6 +10,7 @@ from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.numerics.lapack import lapack
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, is_sound, leverage
 from tracker_strategies.algorithms.numerics.thresholds import simplex
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner
 from tracker_strategies.algorithms.regression.forgetting import SelfTuning, check_forgetting
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
@@ -21,6 +22,7 @@ FLOORS = (0.0, 1e-13, 1e-9, 1.0)
 """Regularisers of a factorisation, as shares of the mean variance, tried in turn while C is singular to working precision."""
 
 
+@learner("rls", shows=("error", "held"), examples=lambda n: ({}, {"forgetting": "self", "prior": "zero", "mapping": "refit"}))
 class RLS(MomentLearner):
     r"""Recursive least squares.
 

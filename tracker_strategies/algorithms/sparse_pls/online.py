@@ -9,6 +9,7 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, drop_names, is_sound, leverage
 from tracker_strategies.algorithms.numerics.small_systems import least_squares
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import MOST_ERROR2, SelfTuning, check_forgetting
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
@@ -17,6 +18,33 @@ from tracker_strategies.algorithms.sparse_pls.factor_count import FactorCount, c
 from tracker_strategies.errors import ParameterError
 
 
+@learner(
+    "sparse-pls",
+    shows=("lambda", "factors", "held"),
+    examples=lambda n: (
+        {"theta": min(3, n), "n_factors": 1, "warm_up": 5},
+        {"theta": min(3, n), "n_factors": min(2, n), "warm_up": 5},
+        {
+            "theta": min(2, n),
+            "deflate": "sparse",
+            "loading": "instant",
+            "standardise": False,
+            "forgetting": "self",
+            "mapping": "project",
+            "warm_up": 1,
+        },
+        {
+            "theta": min(3, n),
+            "n_factors": 1,
+            "adapt_factors": True,
+            "forgetting": "self",
+            "q_space": "input",
+            "max_names": min(2, n),
+            "warm_up": 5,
+        },
+        {"theta": min(3, n), "n_factors": 1, "loyalty": 0.0, "mapping": "cash", "warm_up": 5},
+    ),
+)
 class SparsePLS(SparseFactors):
     r"""Incremental sparse PLS.
 

@@ -9,7 +9,8 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, count, number
 from tracker_strategies.algorithms.numerics.fixed_share import FixedShare
 from tracker_strategies.algorithms.numerics.target_range import Hints
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.vaw._base import RidgeForecaster
 from tracker_strategies.algorithms.vaw._discount_grid import check_discounts, discount_grid
 from tracker_strategies.errors import ParameterError
@@ -69,6 +70,14 @@ class DiscountVote(RidgeForecaster):
         return {"forecast": self._forecast, "loss": self._loss, "gamma": mean, "gamma_best": float(self._gammas[p.argmax()])}
 
 
+@learner(
+    "adaptive-discount",
+    shows=("gamma", "gamma_best"),
+    examples=lambda n: (  # the default grid depends on n
+        {"gammas": [0.0, 0.9, 0.998, 1.0], "hint": "self"},
+        {"gammas": [0.9, 1.0], "feasible": RealSpace()},
+    ),
+)
 class AdaptiveDiscount(DiscountVote):
     r"""Discounted VAW for every environment: experts with different discount factors vote, and nothing has to be tuned.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tracker_strategies.algorithms._validation import count
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge
 from tracker_strategies.algorithms.vaw.vaw import DiscountedVAW
 
 
+@learner(examples=lambda n: ({"rank": 2, "gamma": 0.99},))
 class SketchedVAW(DiscountedVAW):
     r""":class:`~tracker_strategies.algorithms.DiscountedVAW` with a sketch of :math:`\Sigma_t` (robust frequent directions).
 

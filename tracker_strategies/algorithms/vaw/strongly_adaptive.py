@@ -8,11 +8,13 @@ import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask, count
 from tracker_strategies.algorithms.numerics.covering import CoveringShare
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge, dual_rounds_worth_it
 from tracker_strategies.algorithms.vaw.adaptive_discount import DiscountVote
 
 
+@learner(examples=lambda n: ({"gammas": [0.0, 0.99], "horizon": 500},))
 class StronglyAdaptive(DiscountVote):
     r"""Strongly adaptive discounted VAW: low dynamic regret on every stretch of rounds at once.
 

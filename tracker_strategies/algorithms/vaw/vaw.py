@@ -9,11 +9,22 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
 from tracker_strategies.algorithms.base import MAX_NORM2
 from tracker_strategies.algorithms.numerics.target_range import Hints
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.registration import learner
+from tracker_strategies.algorithms.sets.feasible import CappedSimplex, FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.vaw._base import RidgeForecaster
 from tracker_strategies.errors import InputError, ParameterError
 
 
+@learner(
+    "discounted-vaw",
+    shows=("forecast", "loss"),
+    examples=lambda n: (
+        {},
+        {"gamma": 0.9, "hint": "self", "dual_rounds": n},
+        {"gamma": 0.9, "hint": "last", "prior": None, "floor": 1e-6},
+        {"gamma": 0.99, "feasible": CappedSimplex(max(0.6, 1.0 / n))},
+    ),
+)
 class DiscountedVAW(RidgeForecaster):
     r"""Discounted Vovk-Azoury-Warmuth forecaster, and the portfolio that it leads to.
 
@@ -187,6 +198,7 @@ class DiscountedVAW(RidgeForecaster):
         return {"forecast": self._forecast, "hint": self._hint, "loss": self._loss}
 
 
+@learner("vaw", shows=("forecast", "loss"), examples=lambda n: ({}, {"prior": None, "feasible": RealSpace()}))
 class VAW(DiscountedVAW):
     r"""Vovk-Azoury-Warmuth forecaster: :class:`DiscountedVAW` with :math:`\gamma = 1`, in which all rounds count alike.
 

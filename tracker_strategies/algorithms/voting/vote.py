@@ -10,8 +10,12 @@ import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, count, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.baselines.constant import ConstantWeights
 from tracker_strategies.algorithms.numerics.fixed_share import FixedShare
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
+from tracker_strategies.algorithms.vaw.vaw import DiscountedVAW
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper
 from tracker_strategies.errors import ParameterError
 
@@ -19,6 +23,12 @@ WILD = 1e80
 """Beyond such squares a learner may refuse what it computes from a round that it has not refused."""
 
 
+@learner(
+    examples=lambda n: (
+        {"members": [PA(n), ConstantWeights(n)]},
+        {"members": [PA(n), DiscountedVAW(n), ConstantWeights(n)]},
+    )
+)
 class Vote(Wrapper):
     r"""The weighted mean of several trackers' portfolios, with weights that follow their tracking errors.
 

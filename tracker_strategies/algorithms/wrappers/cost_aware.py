@@ -8,12 +8,15 @@ from tracker_strategies.algorithms._validation import Array, Mask, count, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.drift import drifted
 from tracker_strategies.algorithms.numerics.kinks import Kinks, prox_budget
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper, require_plain_set
 
 MEMORY = 0.99
 """Discount of the variances and of the tracking error."""
 
 
+@learner(examples=lambda n: ({"learner": PA(n), "cost_bps": 10.0},))
 class CostAware(Wrapper):
     r"""What a learner wants to hold, as far as trading for it pays.
 

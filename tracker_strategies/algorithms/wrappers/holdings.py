@@ -9,6 +9,8 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.drift import drifted
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import RealSpace, Simplex
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper, learners_within
 from tracker_strategies.errors import ParameterError
@@ -17,6 +19,7 @@ LEAST, MOST = np.array(0.02), np.array(50.0)  # arrays spare numpy a conversion
 """Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
 
 
+@learner(examples=lambda n: ({"learner": PA(n)},))
 class Holdings(Wrapper):
     r"""A learner whose passive portfolio is the one that needs no trade.
 

@@ -9,11 +9,14 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive._base import checked_side, checked_signal, signal_of_round
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.side.base import Round, SideInformation
 from tracker_strategies.algorithms.side.smooth import NegativeLogReturn
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper
 
 
+@learner(examples=lambda n: ({"learner": PA(n), "lam": 0.05},))
 class Tilted(Wrapper):
     r"""The portfolio of a learner, tilted by an exact proximal step on side information.
 

@@ -7,6 +7,8 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask, count
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.thresholds import simplex
+from tracker_strategies.algorithms.passive_aggressive.pa import PA
+from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper, require_plain_set
 from tracker_strategies.errors import ParameterError
 
@@ -14,6 +16,7 @@ FULL = 1e-12
 """What is left beside names that cannot be traded, up to this, is rounding."""
 
 
+@learner(examples=lambda n: ({"learner": PA(n), "max_names": min(n, 3)},))
 class TopNames(Wrapper):
     r"""The K largest weights of a learner, projected on the simplex; the learner itself goes on with all names.
 
