@@ -90,7 +90,8 @@ class Vote(Wrapper):
         rate: float = 8.0,
         share: float | None = 0.01,
     ) -> None:
-        voters = [self._admitted(member, count("n_assets", n_assets)) for member in members]
+        n_assets = count("n_assets", n_assets)
+        voters = [self._admitted(member, n_assets) for member in members]
         if not voters:
             raise ParameterError("members must name at least one learner, such as [PA(n), AdaptiveDiscount(n)]")
         OnlineAlgorithm.__init__(self, n_assets, feasible=_common_set(voters))  # of several learners, not of one
