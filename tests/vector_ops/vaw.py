@@ -92,7 +92,7 @@ def strongly_adaptive(params: dict[str, Any], inputs: dict[str, Any]) -> dict[st
         everyone[awake] = learner.expert_forecasts(x)[0]
         p = plain.p.reshape(len(intervals), K)
         np.testing.assert_allclose(learner.p, p[awake], rtol=0, atol=1e-14)
-        np.testing.assert_allclose(sum(learner.p_asleep), 1.0 - p[awake].sum(), rtol=0, atol=1e-14)
+        np.testing.assert_allclose(learner.diagnostics()["p_asleep"], 1.0 - p[awake].sum(), rtol=0, atol=1e-14)
         predictions.append(learner.forecast(x))
         np.testing.assert_allclose(predictions[-1], (p * everyone).sum(), rtol=0, atol=1e-12)
         plain.learn(0.5 * (y - everyone.reshape(-1)) ** 2)

@@ -286,7 +286,7 @@ def test_a_population_is_its_members_one_by_one() -> None:
         population.update(x, y)
     np.testing.assert_allclose(np.mean(members, axis=1), mean_returns, atol=1e-15)
     C, m = discounted(X, Y, 0.998)
-    for support, part in zip(population.supports, population.member_weights, strict=True):
+    for support, part in zip(population.supports, population._parts, strict=True):
         expected = refit_portfolio(C, m, support, ridge=0.01)
         np.testing.assert_allclose(part, expected[support], atol=1e-10)
 
@@ -306,7 +306,7 @@ def test_recursive_least_squares_weights_of_members() -> None:
     population = RandomPortfolios(10, n_portfolios=5, theta=3, mapping="project", ridge=0.05)
     run(population, X, Y)
     C, m = discounted(X, Y, 0.998)
-    for support, part in zip(population.supports, population.member_weights, strict=True):
+    for support, part in zip(population.supports, population._parts, strict=True):
         A = C[np.ix_(support, support)]
         pull = 0.05 * np.trace(A) / 3
         beta = np.linalg.solve(A + pull * np.eye(3), m[support] + pull / 3)

@@ -208,7 +208,9 @@ def test_simplex_in_a_diagonal_metric(seed: int, spread: int) -> None:
     assert abs(w.sum() - 1.0) <= 1e-12
     slope = H * (y - w)
     assert slope.max() - slope @ w <= 1e-14 * H.max()  # rounding of y - w, seen through H
-    by_sorting = thresholds.weighted_simplex_sorted(H * y, 1.0 / H, 1.0) / H
+    order = np.argsort(-H * y, kind="stable")
+    thetas = (np.cumsum(y[order]) - 1.0) / np.cumsum(1.0 / H[order])
+    by_sorting = np.maximum(H * y - thetas[np.count_nonzero((H * y)[order] > thetas) - 1], 0.0) / H
     np.testing.assert_allclose(w, by_sorting, rtol=0, atol=1e-12 * 10.0**-spread)
 
 

@@ -11,6 +11,7 @@ from tests.algorithms.checks import fingerprint, market
 from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, RealSpace, Simplex, StronglyAdaptive
 from tracker_strategies.algorithms.numerics import FixedShare
 from tracker_strategies.algorithms.vaw import discount_grid
+from tracker_strategies.algorithms.vaw._ridge_dual import DualRidge
 from tracker_strategies.errors import ParameterError
 
 
@@ -107,7 +108,7 @@ def test_a_discount_that_joins_continues_its_elder() -> None:
     for rounds in (0, 150):
         learner = AdaptiveDiscount(150, horizon=None, lam=1e-3, prior=None, dual_rounds=rounds)
         learner.run(X[:128], Y[:128])
-        assert learner._ridge.is_dual == (rounds > 0)
+        assert isinstance(learner._ridge._form, DualRidge) == (rounds > 0)
         forecasts = learner.expert_forecasts(X[128])[0]
         assert forecasts[-1] == pytest.approx(forecasts[-2], rel=1e-3)
         assert learner.p[-1] == pytest.approx(learner.p[-2])
@@ -145,7 +146,7 @@ def test_only_the_experts_awake_are_updated() -> None:
         assert learner.awake == t.bit_length()
         learner.update(x, y)
     assert len(learner._ridges) == 8
-    assert sum(learner.p_asleep) + learner.p.sum() == pytest.approx(1.0)
+    assert learner.diagnostics()["p_asleep"] + learner.p.sum() == pytest.approx(1.0)
 
 
 def test_on_a_late_stretch_it_beats_the_vote_of_experts_that_remember_everything() -> None:
@@ -173,5 +174,5 @@ def test_short_intervals_never_need_the_matrix() -> None:
     learner.run(X, Y)
     plain = StronglyAdaptive(40, gammas=[0.999], dual_rounds=0, horizon=64)
     plain.run(X, Y)
-    assert [ridge.is_dual for ridge in learner._ridges[: learner.awake]] == [True] * 6
+    assert [type(ridge._form) for ridge in learner._ridges[: learner.awake]] == [DualRidge] * 6
     np.testing.assert_allclose(learner.weights, plain.weights, atol=1e-9)

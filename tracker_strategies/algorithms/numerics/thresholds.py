@@ -110,14 +110,6 @@ def weighted_simplex(r: Array, m: Array, c: float) -> Array:
     return np.maximum(u, 0.0)
 
 
-def weighted_simplex_sorted(r: Array, m: Array, c: float) -> Array:
-    """Return the same as :func:`weighted_simplex`, by sorting."""
-    order = np.argsort(-r, kind="stable")
-    thetas = (np.cumsum((m * r)[order]) - c) / np.cumsum(m[order])
-    rho = int(np.count_nonzero(r[order] > thetas))
-    return np.maximum(r - float(thetas[rho - 1]), 0.0)
-
-
 def capped(y: Array, u: Array, total: float) -> Array:
     """Project on {0 <= w <= u, sum w = total}, for 0 < total < sum u."""
     w = capped_newton(y, u, total)

@@ -162,11 +162,6 @@ class RandomPortfolios(MomentLearner):
         """Names of each member, shape (n_portfolios, theta), ascending."""
         return self._supports.copy()
 
-    @property
-    def member_weights(self) -> Array:
-        """Weights of each member, shape (n_portfolios, theta), in the order of its names."""
-        return self._parts.copy()
-
     def diagnostics(self) -> dict[str, float]:
         """Return the number of names that a member holds on average."""
         return {"held": float(np.count_nonzero(self._parts)) / self.n_portfolios}

@@ -94,11 +94,6 @@ class DiscountedRidge(Part):
         """Which assets have taken part in a round; all of them before the first."""
         return self._known if self._started else np.ones_like(self._known)
 
-    @property
-    def is_dual(self) -> bool:
-        """Whether the regressions are still in the form of inner products."""
-        return isinstance(self._form, DualRidge)
-
     def _prior_of(self, known: Mask) -> Array:
         """Return the prior of the known assets: the mass of the others goes to them in proportion."""
         prior = np.where(known, self._wish, 0.0)

@@ -105,11 +105,6 @@ class StronglyAdaptive(DiscountVote):
         """Probabilities of the experts awake in the coming round, shape (intervals, K), the shortest interval first."""
         return self._vote.p.copy()
 
-    @property
-    def p_asleep(self) -> tuple[float, float]:
-        """Probability of all experts whose interval is over, and of all whose interval is yet to come."""
-        return self._vote.asleep
-
     def forecast(self, x: Any) -> float:
         r"""Return :math:`\hat y_t` for the returns of the coming round, before its target is seen: improper, as for every VAW."""
         clipped, base = self.expert_forecasts(x)
