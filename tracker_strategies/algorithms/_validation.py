@@ -44,6 +44,14 @@ def finite_vector(name: str, value: Any, error: type[ValueError] = InputError, s
     return vector
 
 
+def target_weights(omega: Any, q: int) -> Array:
+    """Return the weights of q targets, > 0, scaled to sum 1; equal for None."""
+    weights = np.full(q, 1.0 / q) if omega is None else finite_vector("omega", omega, ParameterError, q)
+    if not (weights > 0.0).all():
+        raise ParameterError(f"omega must be > 0 for every target, got {omega!r}")
+    return np.asarray(weights / weights.sum())
+
+
 def describe_not_finite(vector: Array) -> str:
     """Name the first entry that is not finite and how many there are."""
     bad = np.flatnonzero(~np.isfinite(vector))

@@ -292,6 +292,13 @@ class OnlineAlgorithm(Stateful, ABC):
             raise InputError(f"y must be a simple return, finite and not huge, got {y!r}")
         return float(y)
 
+    def _targets(self, y: Any, q: int) -> Array:
+        """Return the returns of q targets."""
+        target = finite_vector("y", y, InputError, q)
+        if not float(np.abs(target).max()) <= MAX_NORM2**0.5:
+            raise InputError(f"y must hold simple returns, finite and not huge, got {y!r}")
+        return target
+
     def _commit(self, w: Array) -> Array:
         w.setflags(write=False)
         self._w = w

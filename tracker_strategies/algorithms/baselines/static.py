@@ -77,17 +77,7 @@ class StaticPortfolio(MomentLearner):
         ridge: float = 0.01,
         start: Any = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            n_targets=n_targets,
-            omega=omega,
-            standardise=standardise,
-            mapping=mapping,
-            max_names=max_names,
-            ridge=ridge,
-            warm_up=1,
-            start=start,
-        )
+        super().__init__(n_assets, n_targets, omega, mapping, max_names, ridge, 1, start, standardise)
         if method not in ("ols", "lars", "spls"):
             raise ParameterError(f"method must be 'ols', 'lars' or 'spls', got {method!r}")
         self.method, self.window = method, count("window", window)

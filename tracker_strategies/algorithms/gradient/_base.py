@@ -44,15 +44,14 @@ class GradientLearner(OnlineAlgorithm):
     def __init__(
         self,
         n_assets: int,
-        *,
         loss: Any,
         eps: Any,
         eta: Any,
-        regulariser: Any,
-        lam: Any,
-        groups: Any,
         feasible: FeasibleSet,
         start: Any,
+        regulariser: Any = "none",
+        lam: Any = None,
+        groups: Any = None,
     ) -> None:
         super().__init__(n_assets, feasible=feasible, start=start)
         self.loss = check_loss(loss)

@@ -181,17 +181,7 @@ class AdaGrad(GradientLearner):
             )
         if eta is None:
             eta = default_eta(loss, n_assets)
-        super().__init__(
-            n_assets,
-            loss=loss,
-            eps=eps,
-            eta=eta,
-            regulariser=regulariser,
-            lam=lam,
-            groups=groups,
-            feasible=feasible,
-            start=start,
-        )
+        super().__init__(n_assets, loss, eps, eta, feasible, start, regulariser, lam, groups)
         self.delta = number("delta", delta, least=0.0)
         check_step(feasible, self._phi, diagonal_metric.STEPS if matrix == "diagonal" else full_metric.STEPS, matrix)
         if self.delta == 0.0 and not isinstance(feasible, RealSpace | Box):

@@ -84,8 +84,7 @@ class OGD(GradientLearner):
             raise ParameterError(f"schedule must be one of {', '.join(SCHEDULES)}, got {schedule!r}")
         self.schedule = schedule
         eta = default_eta(loss, n_assets) if eta is None else eta
-        none = {"regulariser": "none", "lam": None, "groups": None}
-        super().__init__(n_assets, loss=loss, eps=eps, eta=eta, feasible=feasible, start=start, **none)
+        super().__init__(n_assets, loss, eps, eta, feasible, start)
 
     def _height(self, t: int) -> float:
         return math.sqrt(t) if self.schedule == "sqrt" else 1.0 if self.schedule == "constant" else float(t)
@@ -114,17 +113,8 @@ class _RootTime(GradientLearner):
         feasible: FeasibleSet = Simplex(),  # noqa: B008 (immutable)
         start: Any = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            loss=loss,
-            eps=eps,
-            eta=default_eta(loss, n_assets) if eta is None else eta,
-            regulariser=regulariser,
-            lam=lam,
-            groups=groups,
-            feasible=feasible,
-            start=start,
-        )
+        eta = default_eta(loss, n_assets) if eta is None else eta
+        super().__init__(n_assets, loss, eps, eta, feasible, start, regulariser, lam, groups)
         check_step(feasible, self._phi, EUCLIDEAN_STEPS, "Euclidean")
 
     def _advance(self, w: Array, g: Array, W: FeasibleSet, free: Mask | None) -> Array:

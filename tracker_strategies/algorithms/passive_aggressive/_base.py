@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask, describe_not_finite, number, real_array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, check_variant
+from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.side.base import Round, SideInformation
 from tracker_strategies.errors import InputError, ParameterError
@@ -28,7 +28,6 @@ class SideInformed(OnlineAlgorithm):
     def __init__(
         self,
         n_assets: int,
-        *,
         side: SideInformation,
         lam: float | None,
         variant: str,
@@ -40,13 +39,11 @@ class SideInformed(OnlineAlgorithm):
         super().__init__(n_assets, feasible=feasible, start=start)
         self.side = checked_side(side, self.n_assets)
         self.lam = None if lam is None else number("lam", lam, above=0.0)
-        self.C = check_variant(variant, C)
+        self.C, self._cap, self._gamma = aggressiveness(variant, C)
         self.variant = variant
         if scale not in (None, "auto"):
             raise ParameterError(f"scale must be None or 'auto', got {scale!r}")
         self.scale = scale
-        self._cap = self.C if variant == "PA-I" and self.C else math.inf
-        self._gamma = 1.0 / (2.0 * self.C) if variant == "PA-II" and self.C else 0.0
         self._signal: Array | None = None
         self._loss = self._tau = self._prediction = 0.0
         self._variance, self._seen = 0.0, 0

@@ -112,7 +112,7 @@ class APAS(SideInformed):
         feasible: FeasibleSet = Simplex(),  # noqa: B008 (immutable)
         start: Any = None,
     ) -> None:
-        super().__init__(n_assets, side=side, lam=lam, variant=variant, C=C, scale=scale, feasible=feasible, start=start)
+        super().__init__(n_assets, side, lam, variant, C, scale, feasible, start)
         self.nu = number("nu", nu, above=0.0)
         self.D = number("D", D, above=self.nu)
         self.eps = number("eps", eps, above=0.0)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, finite_vector, number
-from tracker_strategies.algorithms.base import MAX_NORM2, OnlineAlgorithm
+from tracker_strategies.algorithms._validation import Array, Mask, count, finite_vector, number, target_weights
+from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.kinks import Kinks
-from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, check_variant
+from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
-from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.errors import ParameterError
 
 
 @learner("multi-index", shows=("loss", "tau"))
@@ -82,14 +82,13 @@ class MultiTargetPA(OnlineAlgorithm):
         super().__init__(n_assets, feasible=feasible, start=start)
         q = self.n_targets = count("n_targets", n_targets)
         widths = np.full(q, number("eps", eps, least=0.0)) if np.ndim(eps) == 0 else finite_vector("eps", eps, ParameterError, q)
-        weights = np.full(q, 1.0 / q) if omega is None else finite_vector("omega", omega, ParameterError, q)
-        if (widths < 0.0).any() or not (weights > 0.0).all():
-            raise ParameterError(f"eps must be >= 0 and omega > 0 for every target, got eps={eps!r}, omega={omega!r}")
+        weights = target_weights(omega, q)
+        if (widths < 0.0).any():
+            raise ParameterError(f"eps must be >= 0 for every target, got {eps!r}")
         if rule not in ("tubes", "composite"):
             raise ParameterError(f"rule must be 'tubes' or 'composite', got {rule!r}")
-        weights = weights / weights.sum()
         self.eps, self.omega, self.rule = widths.tolist(), weights.tolist(), rule
-        self.C = check_variant(variant, C)
+        self.C, *_ = aggressiveness(variant, C)
         self.variant = variant
         self._widths: Array = widths if rule == "tubes" else np.array([float(weights.dot(widths))])
         self._weights: Array = weights if rule == "tubes" else np.ones(1)
@@ -97,9 +96,7 @@ class MultiTargetPA(OnlineAlgorithm):
 
     def _target(self, y: Any) -> Any:
         y = np.reshape(y, -1) if self.n_targets == 1 and np.size(y) == 1 else y
-        target = finite_vector("y", y, InputError, self.n_targets)
-        if not float(np.abs(target).max()) <= MAX_NORM2**0.5:
-            raise InputError(f"y must hold simple returns, finite and not huge, got {y!r}")
+        target = self._targets(y, self.n_targets)
         return target if self.rule == "tubes" else np.array([target.dot(self.omega)])
 
     def _learn(self, w: Array, x: Array, y: Any, xx: float, W: FeasibleSet, free: Mask | None) -> Array:

@@ -16,13 +16,14 @@ ZERO_NORM2 = 1e-40
 """A round in which ||x||^2 is not above this tells nothing about the weights: the step l/||x|| has no meaning."""
 
 
-def check_variant(variant: Any, C: Any) -> float | None:
-    """Return the aggressiveness C of a variant: its default unless given, None for PA."""
+def aggressiveness(variant: Any, C: Any) -> tuple[float | None, float, float]:
+    """Return C of a variant, its default unless given and None for PA; the cap on tau; and what is added to its denominator."""
     if variant not in DEFAULT_C:
         raise ParameterError(f"variant must be one of {', '.join(DEFAULT_C)}, got {variant!r}")
     if variant == "PA" and C is not None:
         raise ParameterError(f"C={C!r} has no meaning for variant 'PA'; choose 'PA-I' or 'PA-II', or leave it out")
-    return DEFAULT_C[variant] if C is None else number("C", C, above=0.0)
+    C = DEFAULT_C[variant] if C is None else number("C", C, above=0.0)
+    return C, C if variant == "PA-I" else math.inf, 1.0 / (2.0 * C) if variant == "PA-II" else 0.0
 
 
 @learner(
@@ -105,10 +106,8 @@ class PA(OnlineAlgorithm):
     ) -> None:
         super().__init__(n_assets, feasible=feasible, start=start)
         self.eps = number("eps", eps, least=0.0)
-        self.C = check_variant(variant, C)
+        self.C, self._cap, self._gamma = aggressiveness(variant, C)
         self.variant = variant
-        self._cap = self.C if variant == "PA-I" and self.C else math.inf
-        self._gamma = 1.0 / (2.0 * self.C) if variant == "PA-II" and self.C else 0.0
         self._loss = self._tau = self._prediction = 0.0
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:

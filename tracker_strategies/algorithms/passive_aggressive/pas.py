@@ -88,7 +88,7 @@ class PAS(SideInformed):
         feasible: FeasibleSet = Simplex(),  # noqa: B008 (immutable)
         start: Any = None,
     ) -> None:
-        super().__init__(n_assets, side=side, lam=lam, variant=variant, C=C, scale=scale, feasible=feasible, start=start)
+        super().__init__(n_assets, side, lam, variant, C, scale, feasible, start)
         self.eps = number("eps", eps, least=0.0)
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:

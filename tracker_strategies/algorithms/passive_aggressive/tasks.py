@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask, number
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, check_variant
+from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace
 from tracker_strategies.errors import InputError
@@ -105,10 +105,8 @@ class PAClassifier(OnlineAlgorithm):
     ) -> None:
         super().__init__(n_assets, feasible=feasible, start=start)
         self.margin = number("margin", margin)
-        self.C = check_variant(variant, C)
+        self.C, self._cap, self._gamma = aggressiveness(variant, C)
         self.variant = variant
-        self._cap = self.C if variant == "PA-I" and self.C else math.inf
-        self._gamma = 1.0 / (2.0 * self.C) if variant == "PA-II" and self.C else 0.0
         self._loss = self._tau = self._prediction = 0.0
 
     def _target(self, y: Any) -> float:

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import FLOAT64, Array, Mask, count, finite_vector, number
+from tracker_strategies.algorithms._validation import FLOAT64, Array, Mask, count, finite_vector, number, target_weights
 from tracker_strategies.algorithms.base import MAX_NORM2, OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.lapack import blas
-from tracker_strategies.algorithms.regression.to_portfolio import RULES, from_coefficients, refit, target_weights
+from tracker_strategies.algorithms.regression.to_portfolio import RULES, from_coefficients, refit
 from tracker_strategies.algorithms.sets.feasible import Box, FeasibleSet, Simplex
 from tracker_strategies.errors import InputError, ParameterError
 
@@ -42,8 +42,6 @@ class MomentLearner(OnlineAlgorithm):
         Number of targets q; `update` takes y of shape (q,), or a float for one.
     omega : array_like, shape (q,), or None
         Weights of the targets, > 0, scaled to sum 1.
-    standardise : bool
-        Whether the regression sees names and targets in units of their volatilities: correlations, not covariances.
     mapping : {"refit", "project", "normalise", "cash"}
         From coefficients to weights: see :mod:`~tracker_strategies.algorithms.regression.to_portfolio`.
     max_names : int or None
@@ -53,6 +51,8 @@ class MomentLearner(OnlineAlgorithm):
     warm_up : int
         Rounds before the weights move for the first time.
     start : array_like, shape (N,), or None
+    standardise : bool
+        Whether the regression sees names and targets in units of their volatilities: correlations, not covariances.
     loyalty : float
         Advantage of a name that is held when too many are: its weight counts 1 + loyalty times.
     """
@@ -62,15 +62,14 @@ class MomentLearner(OnlineAlgorithm):
     def __init__(
         self,
         n_assets: int,
-        *,
         n_targets: int,
         omega: Any,
-        standardise: bool,
         mapping: str,
         max_names: int | None,
         ridge: float,
         warm_up: int,
         start: Any,
+        standardise: bool = False,
         loyalty: float = 0.0,
     ) -> None:
         if mapping not in RULES:

@@ -78,17 +78,7 @@ class RandomPortfolios(MomentLearner):
     ) -> None:
         if mapping not in ("refit", "project"):
             raise ParameterError(f"mapping must be 'refit' or 'project', got {mapping!r}")
-        super().__init__(
-            n_assets,
-            n_targets=n_targets,
-            omega=omega,
-            standardise=False,
-            mapping=mapping,
-            max_names=None,
-            ridge=ridge,
-            warm_up=warm_up,
-            start=None,
-        )
+        super().__init__(n_assets, n_targets, omega, mapping, None, ridge, warm_up, None)
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
         lam = check_forgetting(forgetting)

@@ -90,17 +90,7 @@ class RecursiveLars(MomentLearner):
         warm_up: int = 20,
         start: Any = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            n_targets=n_targets,
-            omega=omega,
-            standardise=standardise,
-            mapping=mapping,
-            max_names=max_names,
-            ridge=ridge,
-            warm_up=warm_up,
-            start=start,
-        )
+        super().__init__(n_assets, n_targets, omega, mapping, max_names, ridge, warm_up, start, standardise)
         self.theta = min(25, self.n_assets) if theta is None else at_most_assets("theta", theta, self.n_assets)
         lam = check_forgetting(forgetting)
         if not isinstance(lam, float):

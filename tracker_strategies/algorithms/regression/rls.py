@@ -96,17 +96,7 @@ class RLS(MomentLearner):
         warm_up: int = 1,
         start: Any = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            n_targets=n_targets,
-            omega=omega,
-            standardise=False,
-            mapping=mapping,
-            max_names=max_names,
-            ridge=ridge,
-            warm_up=warm_up,
-            start=start,
-        )
+        super().__init__(n_assets, n_targets, omega, mapping, max_names, ridge, warm_up, start)
         if prior not in ("start", "zero"):
             raise ParameterError(f"prior must be 'start' or 'zero', got {prior!r}")
         self.prior = prior

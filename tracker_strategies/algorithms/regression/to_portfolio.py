@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, finite_vector, number, real_array
+from tracker_strategies.algorithms._validation import Array, finite_vector, number, real_array, target_weights
 from tracker_strategies.algorithms.numerics.simplex_qp import minimise
 from tracker_strategies.algorithms.numerics.thresholds import simplex
 from tracker_strategies.errors import InputError, ParameterError
@@ -27,14 +27,6 @@ from tracker_strategies.errors import InputError, ParameterError
 RULES = ("refit", "project", "normalise", "cash")
 PRUNE = 0.7
 """Share of the names that a fit keeps while there are too many: one that only looked weak beside its likes gets a second look."""
-
-
-def target_weights(omega: Any, q: int) -> Array:
-    """Return the weights of q targets, > 0, scaled to sum 1; equal for None."""
-    weights = np.full(q, 1.0 / q) if omega is None else finite_vector("omega", omega, ParameterError, q)
-    if not (weights > 0.0).all():
-        raise ParameterError(f"omega must be > 0 for every target, got {omega!r}")
-    return np.asarray(weights / weights.sum())
 
 
 def beta_to_portfolio(

@@ -163,18 +163,7 @@ class SparsePLS(SparseFactors):
         delta0: float = 1e-8,
         start: Any = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            n_targets=n_targets,
-            omega=omega,
-            standardise=standardise,
-            mapping=mapping,
-            max_names=max_names,
-            ridge=ridge,
-            warm_up=warm_up,
-            start=start,
-            loyalty=loyalty,
-        )
+        super().__init__(n_assets, n_targets, omega, mapping, max_names, ridge, warm_up, start, standardise, loyalty)
         N = self.n_assets
         self.theta = min(25, N) if theta is None else at_most_assets("theta", theta, N)
         self.n_factors = min(3, N) if n_factors is None else at_most_assets("n_factors", n_factors, N)

@@ -34,7 +34,6 @@ class RidgeForecaster(OnlineAlgorithm):
     def __init__(
         self,
         n_assets: int,
-        *,
         lam: float,
         hint: str,
         yref: str,

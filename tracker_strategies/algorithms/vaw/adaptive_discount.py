@@ -32,17 +32,27 @@ class DiscountVote(RidgeForecaster):
     """What the learners that vote over discount factors share: experts, among them the one that predicts its hint."""
 
     def __init__(
-        self, n_assets: int, *, gammas: Any, horizon: int | None, base: float, hint: str, yref: str, **options: Any
+        self,
+        n_assets: int,
+        gammas: Any,
+        lam: float,
+        hint: str,
+        yref: str,
+        prior: Any,
+        floor: float,
+        feasible: FeasibleSet,
+        horizon: int | None,
+        base: float,
+        dual_rounds: int | None,
     ) -> None:
-        super().__init__(n_assets, hint=hint, yref=yref, **options)
+        super().__init__(n_assets, lam, hint, yref, prior, floor, feasible, dual_rounds)
         self.horizon = None if horizon is None else count("horizon", horizon)
         self.base = number("base", base, above=1.0)
         self._hints = Hints(hint, check_reference(hint, yref))
         if gammas is not None and horizon is None:
             raise ParameterError("gammas given one by one have no horizon to grow with; leave horizon at a number")
-        grid = (
-            discount_grid(self.n_assets, self.horizon or FIRST_HORIZON, self.base) if gammas is None else check_discounts(gammas)
-        )
+        horizon = self.horizon or FIRST_HORIZON
+        grid = discount_grid(self.n_assets, horizon, self.base) if gammas is None else check_discounts(gammas)
         self.gammas = None if gammas is None else grid.tolist()
         self._gammas: Array = grid
         self._forecast = self._loss = 0.0
@@ -155,19 +165,7 @@ class AdaptiveDiscount(DiscountVote):
         base: float = 2.0,
         dual_rounds: int | None = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            gammas=gammas,
-            lam=lam,
-            hint=hint,
-            yref=yref,
-            prior=prior,
-            floor=floor,
-            feasible=feasible,
-            horizon=horizon,
-            base=base,
-            dual_rounds=dual_rounds,
-        )
+        super().__init__(n_assets, gammas, lam, hint, yref, prior, floor, feasible, horizon, base, dual_rounds)
         if self.horizon is None and self.base != 2.0:
             raise ParameterError(f"an any-time grid (horizon=None) doubles: base must be 2, got {base!r}")
         self._until = self.horizon or FIRST_HORIZON

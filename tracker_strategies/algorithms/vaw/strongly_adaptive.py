@@ -71,20 +71,9 @@ class StronglyAdaptive(DiscountVote):
         base: float = 2.0,
         dual_rounds: int | None = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            gammas=gammas,
-            lam=lam,
-            hint=hint,
-            yref=yref,
-            prior=prior,
-            floor=floor,
-            feasible=feasible,
-            horizon=count("horizon", horizon),
-            base=base,
-            dual_rounds=dual_rounds,
-        )
-        self._vote = CoveringShare(len(self._gammas), count("horizon", horizon))
+        horizon = count("horizon", horizon)
+        super().__init__(n_assets, gammas, lam, hint, yref, prior, floor, feasible, horizon, base, dual_rounds)
+        self._vote = CoveringShare(len(self._gammas), horizon)
         self._ridges = [self._level(i) for i in range(self._vote.levels)]
         self._vote.begin()
         self._begin(self._ridges[0].prior)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
-from tracker_strategies.algorithms.base import MAX_NORM2
+from tracker_strategies.algorithms._validation import Array, Mask, number, target_weights
 from tracker_strategies.algorithms.numerics.target_range import Hints
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import CappedSimplex, FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.vaw._base import RidgeForecaster
-from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.errors import ParameterError
 
 
 @learner(
@@ -117,27 +116,13 @@ class DiscountedVAW(RidgeForecaster):
         omega: Any = None,
         dual_rounds: int | None = None,
     ) -> None:
-        super().__init__(
-            n_assets,
-            lam=lam,
-            hint=hint,
-            yref=yref,
-            prior=prior,
-            floor=floor,
-            feasible=feasible,
-            dual_rounds=dual_rounds,
-            n_targets=n_targets,
-        )
+        super().__init__(n_assets, lam, hint, yref, prior, floor, feasible, dual_rounds, n_targets)
         self.gamma = number("gamma", gamma, above=0.0)
         if self.gamma > 1.0:
             raise ParameterError(f"gamma must be in (0, 1], got {gamma!r}")
-        q = self.n_targets
-        shares = np.full(q, 1.0 / q) if omega is None else finite_vector("omega", omega, ParameterError, q)
-        if not (shares > 0.0).all():
-            raise ParameterError(f"omega must be > 0 for every target, got {omega!r}")
-        self.omega = (shares / shares.sum()).tolist()
+        self.omega = target_weights(omega, self.n_targets).tolist()
         self._mix: Array = np.array([self.omega])
-        self._hints = Hints(hint, yref, q)
+        self._hints = Hints(hint, yref, self.n_targets)
         self._ridge = self._regressions([self.gamma], self.dual_rounds)
         self._begin(self._ridge.prior)
         self._forecast = self._hint = self._loss = 0.0
@@ -167,12 +152,7 @@ class DiscountedVAW(RidgeForecaster):
     # ------------------------------------------------------------------ the portfolio
 
     def _target(self, y: Any) -> Any:
-        if self.n_targets == 1:
-            return super()._target(y)
-        target = finite_vector("y", y, InputError, self.n_targets)
-        if not float(np.abs(target).max()) <= MAX_NORM2**0.5:
-            raise InputError(f"y must hold simple returns, finite and not huge, got {y!r}")
-        return target
+        return super()._target(y) if self.n_targets == 1 else self._targets(y, self.n_targets)
 
     def _forget(self, left: Mask) -> None:
         self._renew_units(left)
