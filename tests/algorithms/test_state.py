@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,17 @@ def test_classes_of_the_project_go_by_their_bare_names() -> None:
         waiting += cls.__subclasses__()
         names += [cls.__name__] if cls.__module__.partition(".")[0] == PROJECT else []
     assert len(names) == len(set(names)), "two classes of the project under one name cannot both be restored"
+
+
+def test_a_state_is_read_where_nothing_else_was_loaded() -> None:
+    """The names of the package load when they are asked for; a state asks for those that it holds."""
+    limited = OURS(4, feasible=algorithms.GroupedSimplex([[0, 1]], upper=0.7))
+    side = algorithms.SwitchingCost(0.1) + algorithms.NegativeLogReturn()
+    tilted = algorithms.Tilted(4, learner=Vote(4, members=[Holdings(4, learner=limited)]), side=side)
+    code = "import json, sys; from tracker_strategies.algorithms import Tilted; print(Tilted.from_state(json.load(sys.stdin)))"
+    run = [sys.executable, "-c", code]
+    printed = subprocess.run(run, input=json.dumps(tilted.state_dict()), capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == repr(tilted)
 
 
 def test_a_name_of_another_kind_is_refused() -> None:

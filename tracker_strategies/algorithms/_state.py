@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,13 @@ READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
 """What makes a parameter from the dict of plain values that describes it, by the entry that such a dict has and no other."""
 
 _CLASSES: dict[str, type[Any]] = {}
+
+
+def load_names(package: str) -> None:
+    """Import all public names of a package: they load when they are asked for, and only then do classes register themselves."""
+    module = import_module(package)
+    for name in module.__all__:
+        getattr(module, name)
 
 
 class Stored:
@@ -213,6 +221,8 @@ def _revived(name: str, current: Any, values: dict[str, Any]) -> Any:
 
 def _named(base: type[Any], key: Any) -> Any:
     """Return the class derived from `base` that states call `key`."""
+    if key not in _CLASSES:
+        load_names(__package__)
     cls = _CLASSES.get(key)
     if cls is None or not issubclass(cls, base):
         raise ParameterError(f"{key!r} is not a known {base.__name__}; import the module that defines it first")

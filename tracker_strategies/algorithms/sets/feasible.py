@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._state import READERS
+from tracker_strategies.algorithms._state import READERS, load_names
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.algorithms.sets import projections
@@ -268,6 +268,8 @@ def feasible_from_dict(description: dict[str, Any]) -> FeasibleSet:
     """
     parameters = dict(description)
     kind = parameters.pop("kind", None)
+    if kind not in KINDS:
+        load_names(__package__)
     if kind not in KINDS:
         raise ParameterError(f"a feasible set has kind {', '.join(KINDS)}; got {kind!r}")
     try:

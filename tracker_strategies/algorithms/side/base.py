@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tracker_strategies.algorithms._state import READERS
+from tracker_strategies.algorithms._state import READERS, load_names
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.side._prox import Parts, solve
@@ -206,6 +206,8 @@ def side_from_dict(description: dict[str, Any]) -> SideInformation:
     """
     parameters = dict(description)
     term = parameters.pop("term", None)
+    if term not in TERMS:
+        load_names(__package__)
     if term not in TERMS:
         raise ParameterError(f"side information has term {', '.join(TERMS)}; got {term!r}")
     if "terms" in parameters:
