@@ -21,13 +21,19 @@ ALLOWED = {
         "tracker_strategies.strategies.feeds",
         "tracker_strategies.errors",
     },
-    "tracker_strategies/algorithms": {"tracker_strategies.algorithms", "tracker_strategies.errors"},
-    "tracker_strategies/execution": {"datafeeds", "tracker_strategies.execution", "tracker_strategies.errors"},
+    "tracker_strategies/algorithms": {"tracker_strategies.algorithms", "tracker_strategies._checks", "tracker_strategies.errors"},
+    "tracker_strategies/execution": {
+        "datafeeds",
+        "tracker_strategies.execution",
+        "tracker_strategies._checks",
+        "tracker_strategies.errors",
+    },
     "tracker_strategies/strategies": {
         "datafeeds",
         "tracker_strategies.strategies",
         "tracker_strategies.execution",
         "tracker_strategies.algorithms",
+        "tracker_strategies._checks",
         "tracker_strategies.errors",
     },
     "tracker_strategies/analysis": {
@@ -35,6 +41,7 @@ ALLOWED = {
         "tracker_strategies.analysis",
         "tracker_strategies.strategies",
         "tracker_strategies.execution",
+        "tracker_strategies._checks",
         "tracker_strategies.errors",
     },
     "tracker_strategies/papertrade": {
@@ -45,6 +52,7 @@ ALLOWED = {
         "tracker_strategies.strategies",
         "tracker_strategies.execution",
         "tracker_strategies.algorithms",
+        "tracker_strategies._checks",
         "tracker_strategies.errors",
     },
 }

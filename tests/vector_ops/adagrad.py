@@ -7,7 +7,7 @@ import numpy as np
 from tests.vector_ops.pa import pairs
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
-from tracker_strategies.algorithms.gradient._losses import loss_and_slope
+from tracker_strategies.algorithms.gradient._base import loss_and_slope
 from tracker_strategies.algorithms.sets import feasible_from_dict
 
 MATRICES = {"diag": "diagonal", "diagonal": "diagonal", "full": "full"}

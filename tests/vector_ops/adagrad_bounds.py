@@ -9,7 +9,7 @@ from tests.vector_ops.bounds import arrays, bounded
 from tests.vector_ops.pa import pairs
 from tests.vector_ops.registry import register
 from tracker_strategies import algorithms as a
-from tracker_strategies.algorithms.gradient._losses import loss_and_slope
+from tracker_strategies.algorithms.gradient._base import loss_and_slope
 
 
 def regret(learner: a.AdaGrad, run: dict[str, np.ndarray], inputs: dict[str, Any]) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from tests.vector_ops.bounds import arrays, bounded
 from tests.vector_ops.registry import register
 from tests.vector_ops.vaw import follow, follow_meta, make_dvaw, make_meta
-from tracker_strategies.algorithms.numerics.fixed_share import share_of
+from tracker_strategies.algorithms.numerics.expert_weights import share_of
 
 
 def half_squares(error: np.ndarray) -> np.ndarray:

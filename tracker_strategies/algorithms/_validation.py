@@ -1,4 +1,4 @@
-"""Checks shared by projections, feasible sets and learners.
+"""Checks of arrays, shared by projections, feasible sets and learners; :mod:`tracker_strategies._checks` has those of numbers.
 
 A wrong parameter is a :class:`ParameterError`, a wrong observation an :class:`InputError`; each says what was received and what
 is allowed.
@@ -6,12 +6,12 @@ is allowed.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies._checks import number
 from tracker_strategies.errors import InputError, ParameterError
 
 Array = NDArray[np.float64]
@@ -58,27 +58,12 @@ def describe_not_finite(vector: Array) -> str:
     return f"{vector[bad[0]]} at position {bad[0]} ({bad.size} of {vector.size} entries)"
 
 
-def number(
-    name: str, value: Any, *, above: float | None = None, least: float | None = None, error: type[ValueError] = ParameterError
-) -> float:
-    """Return `value` as a finite float that is > `above` and >= `least`."""
-    allowed = "a finite number" + (f" > {above:g}" if above is not None else "") + (f" >= {least:g}" if least is not None else "")
-    if isinstance(value, bool | np.bool_ | str | bytes):
-        raise error(f"{name} must be {allowed}, got {value!r}")
-    try:
-        result = float(value)
-    except (TypeError, ValueError) as problem:
-        raise error(f"{name} must be {allowed}, got {value!r}") from problem
-    if not math.isfinite(result) or (above is not None and result <= above) or (least is not None and result < least):
-        raise error(f"{name} must be {allowed}, got {value!r}")
-    return result
-
-
-def count(name: str, value: Any) -> int:
-    """Return `value` as an int >= 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ParameterError(f"{name} must be an integer >= 1, got {value!r}")
-    return int(value)
+def label(y: Any) -> float:
+    """Return y when it is +1 or -1."""
+    value = number("y", y, error=InputError) if not isinstance(y, float) else y
+    if value not in (1.0, -1.0):
+        raise InputError(f"y must be the label +1 or -1, got {y!r}")
+    return value
 
 
 def mask(name: str, value: Any, size: int) -> Mask:

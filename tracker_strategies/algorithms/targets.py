@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, number, real_array
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, real_array
 from tracker_strategies.errors import InputError, ParameterError
 
 

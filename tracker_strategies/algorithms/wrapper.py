@@ -16,7 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, mask
+from tracker_strategies._checks import count
+from tracker_strategies.algorithms._validation import Array, Mask, mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.errors import ParameterError

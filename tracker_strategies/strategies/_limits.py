@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracker_strategies._checks import number
 from tracker_strategies.algorithms import CappedSimplex, FeasibleSet, GroupedSimplex, Simplex
-from tracker_strategies.algorithms._validation import number
 from tracker_strategies.errors import ParameterError, UniverseError
 
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tracker_strategies.algorithms import AdaGrad
-from tracker_strategies.algorithms.gradient._losses import loss_and_slope
+from tracker_strategies.algorithms.gradient._base import loss_and_slope
 
 seeds = st.integers(0, 2**32 - 1)
 common = settings(max_examples=40, deadline=None)

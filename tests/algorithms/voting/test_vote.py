@@ -31,7 +31,7 @@ from tracker_strategies.algorithms import (
     Tilted,
     Vote,
 )
-from tracker_strategies.algorithms.numerics.fixed_share import share_of
+from tracker_strategies.algorithms.numerics.expert_weights import share_of
 from tracker_strategies.errors import InputError, ParameterError
 
 

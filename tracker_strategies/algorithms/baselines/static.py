@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count
+from tracker_strategies._checks import count, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms.numerics.lapack import least_squares
 from tracker_strategies.algorithms.numerics.lasso_path import lars_path
-from tracker_strategies.algorithms.numerics.small_systems import least_squares
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.sparse_pls.batch import MOST_ITERATIONS, TOLERANCE, directions
-from tracker_strategies.errors import ParameterError
 
 
 @learner(
@@ -78,8 +78,7 @@ class StaticPortfolio(MomentLearner):
         start: Any = None,
     ) -> None:
         super().__init__(n_assets, n_targets, omega, mapping, max_names, ridge, 1, start, standardise)
-        if method not in ("ols", "lars", "spls"):
-            raise ParameterError(f"method must be 'ols', 'lars' or 'spls', got {method!r}")
+        one_of("method", method, ("ols", "lars", "spls"))
         self.method, self.window = method, count("window", window)
         self.theta = min(25, self.n_assets) if theta is None else at_most_assets("theta", theta, self.n_assets)
         self._beta: Array = np.zeros((self.n_assets, self.n_targets))

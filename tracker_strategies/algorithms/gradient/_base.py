@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask, label
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.gradient._diagonal_metric import DiagonalMetric
 from tracker_strategies.algorithms.gradient._full_metric import FullMetric
-from tracker_strategies.algorithms.gradient._losses import check_loss, loss_and_slope
 from tracker_strategies.algorithms.gradient._regularisers import Regulariser
-from tracker_strategies.algorithms.passive_aggressive.tasks import label
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.errors import InputError
+
+LOSSES = ("squared", "eps_insensitive", "hinge")
+
+
+def check_loss(loss: Any) -> str:
+    """Return the name of a loss."""
+    return one_of("loss", loss, LOSSES)
+
+
+def loss_and_slope(loss: str, prediction: float, y: float, eps: float) -> tuple[float, float]:
+    r"""Return the loss of a prediction and its derivative; at a kink the derivative is 0, so that a tie is passive.
+
+    ==================  ==========================  ====================================
+    loss                value                       derivative
+    ==================  ==========================  ====================================
+    squared             (p - y)^2 / 2               p - y
+    eps_insensitive     max(abs(p - y) - eps, 0)    sgn(p - y) where the loss is > 0
+    hinge, y = +-1      max(1 - y p, 0)             -y where the loss is > 0
+    ==================  ==========================  ====================================
+
+    >>> loss_and_slope("squared", 0.5, 0.25, 0.0)
+    (0.03125, 0.25)
+    >>> loss_and_slope("eps_insensitive", 0.5, 0.25, 0.25)
+    (0.0, 0.0)
+    """
+    if loss == "squared":
+        error = prediction - y
+        return 0.5 * error * error, error
+    if loss == "hinge":
+        missing = 1.0 - y * prediction
+        return (missing, -y) if missing > 0.0 else (0.0, 0.0)
+    error = prediction - y
+    beyond = abs(error) - eps
+    return (beyond, math.copysign(1.0, error)) if beyond > 0.0 else (0.0, 0.0)
+
 
 MAX_GRADIENT2 = 1e250
 """Gradients with a larger squared norm are refused: sums of their squares would overflow."""

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.sets.grouped import Groups, check_positions, disjoint_groups
 from tracker_strategies.errors import ParameterError
 
@@ -57,8 +58,7 @@ class Regulariser:
     """
 
     def __init__(self, name: Any, lam: Any, groups: Any, n: int) -> None:
-        if name not in REGULARISERS:
-            raise ParameterError(f"regulariser must be one of {', '.join(REGULARISERS)}, got {name!r}")
+        one_of("regulariser", name, REGULARISERS)
         if (name == "none") != (lam is None):
             wanted = "has no meaning without a regulariser" if name == "none" else f"must be given with regulariser={name!r}"
             raise ParameterError(f"lam={lam!r}: lam {wanted}")

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, number
+from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.gradient import _diagonal_metric as diagonal_metric
 from tracker_strategies.algorithms.gradient import _full_metric as full_metric
-from tracker_strategies.algorithms.gradient._base import GradientLearner
+from tracker_strategies.algorithms.gradient._base import GradientLearner, check_loss
 from tracker_strategies.algorithms.gradient._diagonal_metric import DiagonalMetric, check_step
 from tracker_strategies.algorithms.gradient._full_metric import FullMetric
-from tracker_strategies.algorithms.gradient._losses import check_loss
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import Box, CappedSimplex, FeasibleSet, Hyperplane, L1Ball, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
@@ -167,10 +167,8 @@ class AdaGrad(GradientLearner):
         feasible: FeasibleSet = Simplex(),  # noqa: B008 (immutable)
         start: Any = None,
     ) -> None:
-        if rule not in RULES:
-            raise ParameterError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
-        if matrix not in MATRICES:
-            raise ParameterError(f"matrix must be one of {', '.join(MATRICES)}, got {matrix!r}")
+        one_of("rule", rule, RULES)
+        one_of("matrix", matrix, MATRICES)
         self.rule = self._rule = rule
         self.matrix = matrix
         self.strongly_convex = bool(strongly_convex)

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask, label
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.gradient.first_order import TYPICAL_NORM2
 from tracker_strategies.algorithms.numerics.thresholds import moved
-from tracker_strategies.algorithms.passive_aggressive.tasks import label
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
-from tracker_strategies.errors import ParameterError
 
 TASKS = ("regression", "classification")
 MATRICES = ("full", "diagonal")
@@ -94,10 +93,8 @@ class AROW(OnlineAlgorithm):
         start: Any = None,
     ) -> None:
         super().__init__(n_assets, feasible=feasible, start=start)
-        if task not in TASKS:
-            raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
-        if matrix not in MATRICES:
-            raise ParameterError(f"matrix must be one of {', '.join(MATRICES)}, got {matrix!r}")
+        one_of("task", task, TASKS)
+        one_of("matrix", matrix, MATRICES)
         self.task, self.matrix = task, matrix
         if r is None:
             r = TYPICAL_NORM2 * self.n_assets if task == "regression" else 1.0

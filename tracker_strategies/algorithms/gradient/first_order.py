@@ -13,13 +13,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tracker_strategies.algorithms._validation import Array, Mask, count
-from tracker_strategies.algorithms.gradient._base import GradientLearner
+from tracker_strategies._checks import count, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms.gradient._base import GradientLearner, check_loss
 from tracker_strategies.algorithms.gradient._diagonal_metric import STEPS, DiagonalMetric, check_step
-from tracker_strategies.algorithms.gradient._losses import check_loss
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
-from tracker_strategies.errors import ParameterError
 
 SCHEDULES = ("sqrt", "constant", "linear")
 EUCLIDEAN_STEPS = STEPS | {FeasibleSet: ("none", "l2sq")}
@@ -80,9 +79,7 @@ class OGD(GradientLearner):
         feasible: FeasibleSet = Simplex(),  # noqa: B008 (immutable)
         start: Any = None,
     ) -> None:
-        if schedule not in SCHEDULES:
-            raise ParameterError(f"schedule must be one of {', '.join(SCHEDULES)}, got {schedule!r}")
-        self.schedule = schedule
+        self.schedule = one_of("schedule", schedule, SCHEDULES)
         eta = default_eta(loss, n_assets) if eta is None else eta
         super().__init__(n_assets, loss, eps, eta, feasible, start)
 

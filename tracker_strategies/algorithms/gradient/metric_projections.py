@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tracker_strategies.algorithms._validation import Array, finite_vector, number, real_array
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, finite_vector, real_array
 from tracker_strategies.algorithms.gradient._diagonal_metric import simplex
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.algorithms.sets.projections import positive_vector

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies._checks import count, number, one_of
 from tracker_strategies.algorithms._state import Stateful
-from tracker_strategies.algorithms._validation import Array, count, describe_not_finite, finite_vector, number, real_array
+from tracker_strategies.algorithms._validation import Array, describe_not_finite, finite_vector, label, real_array
 from tracker_strategies.algorithms.base import MAX_NORM2
-from tracker_strategies.algorithms.gradient._base import MAX_GRADIENT2
-from tracker_strategies.algorithms.gradient._losses import check_loss, loss_and_slope
+from tracker_strategies.algorithms.gradient._base import MAX_GRADIENT2, check_loss, loss_and_slope
 from tracker_strategies.algorithms.gradient._regularisers import SEPARABLE, Regulariser, ridge, soft
 from tracker_strategies.algorithms.gradient.adagrad import ROUNDING2, RULES
-from tracker_strategies.algorithms.passive_aggressive.tasks import label
 from tracker_strategies.algorithms.sets.feasible import Box, FeasibleSet, RealSpace
 from tracker_strategies.errors import InputError, ParameterError
 
@@ -93,8 +92,7 @@ class SparseAdaGrad(Stateful):
         start: Any = None,
     ) -> None:
         self.n_assets = count("n_assets", n_assets)
-        if rule not in RULES:
-            raise ParameterError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+        one_of("rule", rule, RULES)
         if regulariser not in SEPARABLE or not isinstance(feasible, RealSpace | Box):
             raise ParameterError(
                 f"lazy evaluation takes each weight by itself: regulariser can be {', '.join(SEPARABLE)} and feasible "

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.numerics.lapack import blas

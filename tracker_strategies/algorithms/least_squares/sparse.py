@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count
+from tracker_strategies._checks import count
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.least_squares.dense import NO_DATA, NO_RETURNS, LeastSquares
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 from tracker_strategies.algorithms.registration import learner

@@ -1,5 +1,5 @@
 from . import kernels as kernels
-from .fixed_share import FixedShare as FixedShare
+from .expert_weights import FixedShare as FixedShare
 from .lasso_path import LarsPath as LarsPath
 from .lasso_path import lars_path as lars_path
 from .lasso_path import lasso_gram as lasso_gram

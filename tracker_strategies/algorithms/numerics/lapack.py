@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from tracker_strategies.algorithms._validation import Array
 
 
@@ -31,3 +33,19 @@ def add_gram(a: Array, rows: Array, alpha: float, beta: float, *, lower: bool) -
     """Set a triangle of `a` to beta a + alpha rows' rows, in place (dsyrk); `a` is a Fortran view, `rows` is C-ordered (m, d)."""
     if blas().dsyrk(alpha, rows.T, beta=beta, c=a, lower=lower, overwrite_c=1) is not a:
         raise RuntimeError("BLAS worked on a copy: the matrix is not a contiguous Fortran view")
+
+
+NO_SIGNAL = 1e-300
+REGULAR = 1e-9
+"""Least pivot of a matrix, as a share of its largest entry, for which Cholesky is as good as the singular value decomposition."""
+
+
+def least_squares(K: Array, right: Array) -> Array:
+    """Return the solution of K z = right for a small positive semidefinite K, the shortest one if it is singular."""
+    if K.shape[0] == 1:
+        k = float(K[0, 0])
+        return right / k if k > NO_SIGNAL else np.zeros(right.shape)
+    factor, solved, singular = lapack().dposv(K, right, lower=1)
+    if not singular and min(factor.diagonal().tolist()) ** 2 > REGULAR * max(K.diagonal().tolist()):
+        return solved.reshape(right.shape)  # type: ignore[no-any-return]
+    return np.asarray(np.linalg.lstsq(K, right, rcond=None)[0], dtype=np.float64)

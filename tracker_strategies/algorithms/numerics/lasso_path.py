@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, finite_vector, number, real_array
+from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._validation import Array, finite_vector, real_array
 from tracker_strategies.algorithms.numerics.lapack import lapack
-from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.errors import InputError
 
 COLLINEAR = 1e-10
 """A name whose variance given those in is below this share of its own cannot enter beside them."""
@@ -225,8 +226,7 @@ def lars_path(C: Any, m: Any, *, method: str = "lasso", max_names: int | None = 
     ([3.0, 1.0, 0.0], [[0.0, 0.0], [2.0, 0.0], [3.0, -1.0]])
     """
     C, m = moments(C, m)
-    if method not in ("lasso", "lar"):
-        raise ParameterError(f"method must be 'lasso' or 'lar', got {method!r}")
+    one_of("method", method, ("lasso", "lar"))
     least = number("least", least, least=0.0)
     most = m.shape[0] if max_names is None else count("max_names", max_names)
     segment = Segment(C, m)

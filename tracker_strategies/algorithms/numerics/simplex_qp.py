@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import lapack
 from tracker_strategies.algorithms.numerics.thresholds import simplex
 from tracker_strategies.errors import ParameterError

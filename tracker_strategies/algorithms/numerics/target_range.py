@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tracker_strategies._checks import one_of
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array
-from tracker_strategies.errors import ParameterError
 
 HINTS = ("zero", "last", "self")
 REFERENCES = ("zero", "last")
 
 
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return `value` if it is one of those allowed."""
-    if value not in allowed:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
-    return str(value)
-
-
-class Hints(Part):
+class TargetRange(Part):
     r"""Hints :math:`\tilde y_t` and the range :math:`B_t = [y^{ref}_t - M_t,\, y^{ref}_t + M_t]` of a target seen so far.
 
     :math:`M_t = \max_{s<t} |y_s - y^{ref}_s|`, 0 in the first round, for each of q responses.

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, describe_not_finite, number, real_array
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, Mask, describe_not_finite, real_array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet

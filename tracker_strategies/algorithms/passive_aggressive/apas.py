@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.thresholds import moved
 from tracker_strategies.algorithms.passive_aggressive._base import SideInformed
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2
@@ -119,9 +120,7 @@ class APAS(SideInformed):
         if not self.nu <= self.eps <= self.D:
             raise ParameterError(f"eps must lie in its domain [nu, D] = [{self.nu:g}, {self.D:g}], got {eps!r}")
         self.G = number("G", G, above=0.0)
-        if G_mode not in ("running_max", "fixed"):
-            raise ParameterError(f"G_mode must be 'running_max' or 'fixed', got {G_mode!r}")
-        self.G_mode = G_mode
+        self.G_mode = one_of("G_mode", G_mode, ("running_max", "fixed"))
         self._eps, self._G = self.eps, self.G
         self._zeta = self._eta = self._g = self._g_tilde = 0.0
 

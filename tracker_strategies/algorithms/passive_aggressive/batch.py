@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, finite_vector, number, real_array
+from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._validation import Array, finite_vector, label, real_array
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2
-from tracker_strategies.algorithms.passive_aggressive.tasks import TASKS, discrepancy, label
+from tracker_strategies.algorithms.passive_aggressive.tasks import TASKS, discrepancy
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace
 from tracker_strategies.errors import InputError, ParameterError
 
@@ -67,8 +68,7 @@ def pa_batch(
     >>> result.w.tolist(), result.used, result.converged
     ([1.0, 2.0], [0, 1], True)
     """
-    if task not in TASKS:
-        raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    one_of("task", task, TASKS)
     X = real_array("X", X, InputError)
     if X.ndim != 2 or X.shape[0] < 1 or X.shape[1] < 1 or not np.isfinite(X).all():
         raise InputError(f"X must be a finite matrix with one example a row, got shape {X.shape}")

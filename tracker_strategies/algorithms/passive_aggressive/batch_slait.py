@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, finite_vector, number, real_array
+from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._validation import Array, finite_vector, real_array
 from tracker_strategies.algorithms.passive_aggressive._slait_problem import SlaitProblem
 from tracker_strategies.algorithms.sets import projections
 from tracker_strategies.errors import InputError, ParameterError
@@ -223,7 +224,5 @@ def check_slait(lam: Any, measure: Any, huber: Any, max_iter: Any, starts: Any, 
     number("huber", huber, above=0.0)
     count("max_iter", max_iter)
     count("starts", starts)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
-    if measure not in MEASURES:
-        raise ParameterError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")
+    count("seed", seed, least=0)
+    one_of("measure", measure, MEASURES)

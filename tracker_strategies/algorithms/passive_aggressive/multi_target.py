@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, finite_vector, number, target_weights
+from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, target_weights
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.kinks import Kinks
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
@@ -85,8 +86,7 @@ class MultiTargetPA(OnlineAlgorithm):
         weights = target_weights(omega, q)
         if (widths < 0.0).any():
             raise ParameterError(f"eps must be >= 0 for every target, got {eps!r}")
-        if rule not in ("tubes", "composite"):
-            raise ParameterError(f"rule must be 'tubes' or 'composite', got {rule!r}")
+        one_of("rule", rule, ("tubes", "composite"))
         self.eps, self.omega, self.rule = widths.tolist(), weights.tolist(), rule
         self.C, *_ = aggressiveness(variant, C)
         self.variant = variant

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask, label
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2
-from tracker_strategies.algorithms.passive_aggressive.tasks import TASKS, discrepancy, label
+from tracker_strategies.algorithms.passive_aggressive.tasks import TASKS, discrepancy
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.errors import ParameterError
@@ -75,15 +76,10 @@ class MultiplicativePA(OnlineAlgorithm):
         self, n_assets: int, *, eps: float = 1e-4, task: str = "regression", scale: str = "range", start: Any = None
     ) -> None:
         super().__init__(n_assets, feasible=Simplex(), start=start)
-        if task not in TASKS:
-            raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
-        if scale not in ("range", "inf"):
-            raise ParameterError(f"scale must be 'range' or 'inf', got {scale!r}")
+        self.task, self.scale = one_of("task", task, TASKS), one_of("scale", scale, ("range", "inf"))
         if not (self._w > 0.0).all():
             raise ParameterError(f"start must be positive everywhere, got {float(self._w.min())} at {int(self._w.argmin())}")
         self.eps = number("eps", eps) if task == "classification" else number("eps", eps, least=0.0)
-        self.task = task
-        self.scale = scale
         self._loss = self._tau = 0.0
 
     def _target(self, y: Any) -> float:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, number
+from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.batch_slait import STARTS, check_slait, slait
 from tracker_strategies.algorithms.registration import learner

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import Box, CappedSimplex, FeasibleSet, Hyperplane, L1Ball, RealSpace, Simplex
@@ -18,8 +19,7 @@ ZERO_NORM2 = 1e-40
 
 def aggressiveness(variant: Any, C: Any) -> tuple[float | None, float, float]:
     """Return C of a variant, its default unless given and None for PA; the cap on tau; and what is added to its denominator."""
-    if variant not in DEFAULT_C:
-        raise ParameterError(f"variant must be one of {', '.join(DEFAULT_C)}, got {variant!r}")
+    one_of("variant", variant, DEFAULT_C)
     if variant == "PA" and C is not None:
         raise ParameterError(f"C={C!r} has no meaning for variant 'PA'; choose 'PA-I' or 'PA-II', or leave it out")
     C = DEFAULT_C[variant] if C is None else number("C", C, above=0.0)

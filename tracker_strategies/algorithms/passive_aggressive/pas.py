@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.thresholds import moved
 from tracker_strategies.algorithms.passive_aggressive._base import SideInformed
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2

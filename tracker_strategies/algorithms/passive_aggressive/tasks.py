@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, Mask, label
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace
-from tracker_strategies.errors import InputError
 
 TASKS = ("regression", "classification", "uniclass")
 
@@ -43,14 +43,6 @@ def discrepancy(task: str, w: Array, x: Array, y: float) -> tuple[float, Array, 
         return -y * prediction, y * x, float(x.dot(x))
     error = y - prediction
     return abs(error), math.copysign(1.0, error) * x, float(x.dot(x))
-
-
-def label(y: Any) -> float:
-    """Return y when it is +1 or -1."""
-    value = number("y", y, error=InputError) if not isinstance(y, float) else y
-    if value not in (1.0, -1.0):
-        raise InputError(f"y must be the label +1 or -1, got {y!r}")
-    return value
 
 
 @learner(examples=lambda n: ({"variant": "PA-II", "C": 1.0},))

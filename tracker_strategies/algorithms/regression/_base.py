@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import FLOAT64, Array, Mask, count, finite_vector, number, target_weights
+from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._validation import FLOAT64, Array, Mask, finite_vector, target_weights
 from tracker_strategies.algorithms.base import MAX_NORM2, OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.lapack import blas
 from tracker_strategies.algorithms.regression.to_portfolio import RULES, from_coefficients, refit
@@ -72,8 +73,7 @@ class MomentLearner(OnlineAlgorithm):
         standardise: bool = False,
         loyalty: float = 0.0,
     ) -> None:
-        if mapping not in RULES:
-            raise ParameterError(f"mapping must be one of {', '.join(RULES)}, got {mapping!r}")
+        one_of("mapping", mapping, RULES)
         super().__init__(n_assets, feasible=Box(0.0, 1.0) if mapping == "cash" else Simplex(), start=start)
         N, q = self.n_assets, count("n_targets", n_targets)
         self.n_targets, self.mapping, self.standardise = q, mapping, bool(standardise)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from tracker_strategies.algorithms._validation import Array, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.errors import ParameterError
 
 MOST_ERROR2 = 1e200

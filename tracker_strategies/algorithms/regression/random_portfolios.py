@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms._validation import Array, Mask, count
+from tracker_strategies._checks import count, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
@@ -76,8 +77,7 @@ class RandomPortfolios(MomentLearner):
         warm_up: int = 20,
         seed: int = 0,
     ) -> None:
-        if mapping not in ("refit", "project"):
-            raise ParameterError(f"mapping must be 'refit' or 'project', got {mapping!r}")
+        one_of("mapping", mapping, ("refit", "project"))
         super().__init__(n_assets, n_targets, omega, mapping, None, ridge, warm_up, None)
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")

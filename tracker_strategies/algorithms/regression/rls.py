@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import lapack
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, is_sound, leverage
 from tracker_strategies.algorithms.numerics.thresholds import simplex
@@ -14,7 +15,6 @@ from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import MomentLearner
 from tracker_strategies.algorithms.regression.forgetting import SelfTuning, check_forgetting
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
-from tracker_strategies.errors import ParameterError
 
 REFRESH = 100
 """Rounds from one factorisation of C to the next; in between rounding may gather in its inverse."""
@@ -97,9 +97,7 @@ class RLS(MomentLearner):
         start: Any = None,
     ) -> None:
         super().__init__(n_assets, n_targets, omega, mapping, max_names, ridge, warm_up, start)
-        if prior not in ("start", "zero"):
-            raise ParameterError(f"prior must be 'start' or 'zero', got {prior!r}")
-        self.prior = prior
+        self.prior = one_of("prior", prior, ("start", "zero"))
         self.delta, self.floor = number("delta", delta, above=0.0), number("floor", floor, least=0.0)
         self.forgetting: float | SelfTuning = check_forgetting(forgetting)
         self._Q: Array = np.eye(self.n_assets)

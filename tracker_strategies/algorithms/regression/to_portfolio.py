@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, finite_vector, number, real_array, target_weights
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, finite_vector, real_array, target_weights
 from tracker_strategies.algorithms.numerics.simplex_qp import minimise
 from tracker_strategies.algorithms.numerics.thresholds import simplex
-from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.errors import InputError
 
 RULES = ("refit", "project", "normalise", "cash")
 PRUNE = 0.7
@@ -61,8 +62,7 @@ def beta_to_portfolio(
         raise InputError(f"beta must be finite, of shape (p,) or (p, q), got shape {beta.shape}")
     columns = beta.reshape(beta.shape[0], -1)
     b = columns @ target_weights(omega, columns.shape[1])
-    if rule not in RULES[1:]:
-        raise ParameterError(f"rule must be one of {', '.join(RULES[1:])}, got {rule!r}")
+    one_of("rule", rule, RULES[1:])
     w = np.zeros(b.shape[0])
     support = b.nonzero()[0]
     found = from_coefficients(b[support], rule, 1.0, max_names)

@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tracker_strategies._checks import number
 from tracker_strategies.algorithms._state import READERS, load_names
-from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
+from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.algorithms.sets import projections
 from tracker_strategies.errors import InputError, ParameterError

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.kinks import Kinks, prox_box, prox_budget
 from tracker_strategies.algorithms.sets.feasible import KINDS, FeasibleSet, _check_length, _frozen, _part
 from tracker_strategies.algorithms.sets.projections import CAP_SLACK

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tracker_strategies.algorithms._validation import Array, finite_vector, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, finite_vector
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.errors import ParameterError
 

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tracker_strategies._checks import number
 from tracker_strategies.algorithms._state import READERS, load_names
-from tracker_strategies.algorithms._validation import Array, Mask, finite_vector, number
+from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.side._prox import Parts, solve
 from tracker_strategies.errors import InputError, ParameterError

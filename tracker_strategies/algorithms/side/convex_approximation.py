@@ -7,7 +7,8 @@ from itertools import islice
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, number
+from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.errors import InputError, ParameterError
 
 SLOW = 20

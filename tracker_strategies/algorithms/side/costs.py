@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.sets.grouped import check_positions, disjoint_groups
 from tracker_strategies.algorithms.side._prox import Parts
 from tracker_strategies.algorithms.side.base import Round, SideInformation, read_only, register, vector_or_number
@@ -34,9 +35,7 @@ class SwitchingCost(SideInformation):
     def __init__(self, kappa: float, reference: Any = None, against: str = "weights") -> None:
         self.kappa = number("kappa", kappa, least=0.0)
         self.reference = None if reference is None else read_only("reference", reference)
-        if against not in ("weights", "drifted"):
-            raise ParameterError(f"against must be 'weights' or 'drifted', got {against!r}")
-        self.against = against
+        self.against = one_of("against", against, ("weights", "drifted"))
 
     def _reference(self, at: Round) -> Array:
         if self.reference is not None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, number, real_array
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, real_array
 from tracker_strategies.algorithms.numerics.log_prox import log_return_simplex
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.side._prox import Parts

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tracker_strategies.algorithms._validation import Array, count, number
+from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.regression.forgetting import MOST_ERROR2
 from tracker_strategies.errors import ParameterError
 

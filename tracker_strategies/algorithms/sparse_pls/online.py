@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number
+from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms.numerics.lapack import least_squares
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, drop_names, is_sound, leverage
-from tracker_strategies.algorithms.numerics.small_systems import least_squares
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression._base import at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import MOST_ERROR2, SelfTuning, check_forgetting
@@ -170,14 +171,9 @@ class SparsePLS(SparseFactors):
         self.alpha = number("alpha", alpha, least=0.0)
         if self.alpha > 1.0:
             raise ParameterError(f"alpha must lie in [0, 1], got {alpha!r}")
-        for name, value, allowed in (
-            ("loading", loading, ("recursive", "instant")),
-            ("deflate", deflate, ("residual", "sparse")),
-            ("q_space", q_space, ("latent", "input")),
-        ):
-            if value not in allowed:
-                raise ParameterError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-        self.loading, self.deflate, self.q_space = loading, deflate, q_space
+        self.loading = one_of("loading", loading, ("recursive", "instant"))
+        self.deflate = one_of("deflate", deflate, ("residual", "sparse"))
+        self.q_space = one_of("q_space", q_space, ("latent", "input"))
         self.delta0 = number("delta0", delta0, above=0.0)
         self.forgetting: float | SelfTuning = check_forgetting(forgetting)
         rule = check_factor_count(adapt_factors)

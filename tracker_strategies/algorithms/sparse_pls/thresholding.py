@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, finite_vector
+from tracker_strategies._checks import count
+from tracker_strategies.algorithms._validation import Array, finite_vector
 from tracker_strategies.errors import ParameterError
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, finite_vector, number
+from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.numerics.target_range import Hints
+from tracker_strategies.algorithms.numerics.target_range import TargetRange
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge
 from tracker_strategies.algorithms.vaw._ridge_primal import Look
@@ -29,7 +30,7 @@ class RidgeForecaster(OnlineAlgorithm):
 
     _a: Array | None = None  # growth of each asset since the start, where the past is restated
 
-    _hints: Hints
+    _hints: TargetRange
 
     def __init__(
         self,
@@ -46,9 +47,7 @@ class RidgeForecaster(OnlineAlgorithm):
         super().__init__(n_assets, feasible=feasible)
         self.lam, self.floor = number("lam", lam, above=0.0), number("floor", floor, least=0.0)
         self.n_targets = count("n_targets", n_targets)
-        if dual_rounds is not None and (isinstance(dual_rounds, bool) or not isinstance(dual_rounds, int) or dual_rounds < 0):
-            raise ParameterError(f"dual_rounds must be an integer >= 0 or None, got {dual_rounds!r}")
-        self.dual_rounds = dual_rounds
+        self.dual_rounds = None if dual_rounds is None else count("dual_rounds", dual_rounds, least=0)
         if isinstance(prior, str) and prior != "uniform":
             raise ParameterError(f"prior must be 'uniform', None or one number per asset, got {prior!r}")
         given = prior is not None and not isinstance(prior, str)

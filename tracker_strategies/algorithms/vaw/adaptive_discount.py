@@ -6,14 +6,76 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, number
-from tracker_strategies.algorithms.numerics.fixed_share import FixedShare
-from tracker_strategies.algorithms.numerics.target_range import Hints
+from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
+from tracker_strategies.algorithms.numerics.expert_weights import FixedShare
+from tracker_strategies.algorithms.numerics.target_range import TargetRange
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.vaw._base import RidgeForecaster
-from tracker_strategies.algorithms.vaw._discount_grid import check_discounts, discount_grid
 from tracker_strategies.errors import ParameterError
+
+
+def discount_grid(d: int, horizon: int, base: float = 2.0) -> Array:
+    r"""Return the discount factors of Theorem 4.2: 0, and :math:`\gamma_i = \eta_i/(1 + \eta_i)` in ascending order.
+
+    :math:`\eta_i = \min(2 d\, b^i,\, d T)` for i = 0, 1, ... until :math:`d T` is reached, which appears once. The discount 0
+    stands for the forecaster that predicts its hint.
+
+    Parameters
+    ----------
+    d : int
+        Number of assets.
+    horizon : int
+        Number of rounds T.
+    base : float, default 2
+        b > 1: the best discount is met up to this factor in :math:`\eta`.
+
+    References
+    ----------
+    Jacobsen, Cutkosky 2024, Theorem 4.2.
+
+    Examples
+    --------
+    >>> discount_grid(1, 10).round(4).tolist()
+    [0.0, 0.6667, 0.8, 0.8889, 0.9091]
+    """
+    d, horizon, base = count("d", d), count("horizon", horizon), number("base", base, above=1.0)
+    etas, eta, most = [], 2.0 * d, float(d) * horizon
+    while eta < most * (1.0 - 1e-12):
+        etas.append(eta)
+        eta *= base
+    grid = np.array([*etas, most])
+    return np.concatenate(([0.0], grid / (1.0 + grid)))
+
+
+def check_discounts(gammas: Any) -> Array:
+    """Return discount factors in [0, 1], at least one of them above 0."""
+    values = finite_vector("gammas", gammas, ParameterError)
+    if values.min() < 0.0 or values.max() > 1.0 or not values.any():
+        raise ParameterError(f"gammas must lie in [0, 1] and not all be 0, got {gammas!r}")
+    return values.copy()
+
+
+def geometric_intervals(horizon: int) -> list[tuple[int, int]]:
+    r"""Return the geometric covering of rounds 1 to T: :math:`[k 2^i, (k + 1) 2^i - 1]` for k >= 1, i >= 0, cut at T, in order.
+
+    Every round lies in :math:`\lfloor \log_2 t \rfloor + 1` of them, one of each length up to t, and every stretch of rounds is a
+    union of :math:`O(\log T)` of them.
+
+    References
+    ----------
+    Daniely, Gonen, Shalev-Shwartz, *Strongly adaptive online learning*, ICML 2015.
+
+    Examples
+    --------
+    >>> geometric_intervals(4)
+    [(1, 1), (2, 2), (2, 3), (3, 3), (4, 4), (4, 4), (4, 4)]
+    """
+    horizon = count("horizon", horizon)
+    lengths = [2**i for i in range(horizon.bit_length())]
+    return sorted((start, min(start + n - 1, horizon)) for n in lengths for start in range(n, horizon + 1, n))
+
 
 FIRST_HORIZON = 128
 """Horizon with which an any-time grid begins."""
@@ -48,7 +110,7 @@ class DiscountVote(RidgeForecaster):
         super().__init__(n_assets, lam, hint, yref, prior, floor, feasible, dual_rounds)
         self.horizon = None if horizon is None else count("horizon", horizon)
         self.base = number("base", base, above=1.0)
-        self._hints = Hints(hint, check_reference(hint, yref))
+        self._hints = TargetRange(hint, check_reference(hint, yref))
         if gammas is not None and horizon is None:
             raise ParameterError("gammas given one by one have no horizon to grow with; leave horizon at a number")
         horizon = self.horizon or FIRST_HORIZON

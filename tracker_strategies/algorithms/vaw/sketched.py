@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracker_strategies.algorithms._validation import count
+from tracker_strategies._checks import count
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count
-from tracker_strategies.algorithms.numerics.covering import CoveringShare
+from tracker_strategies._checks import count
+from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms.numerics.expert_weights import CoveringShare
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge, dual_rounds_worth_it

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, number, target_weights
-from tracker_strategies.algorithms.numerics.target_range import Hints
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array, Mask, target_weights
+from tracker_strategies.algorithms.numerics.target_range import TargetRange
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import CappedSimplex, FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.vaw._base import RidgeForecaster
@@ -122,7 +123,7 @@ class DiscountedVAW(RidgeForecaster):
             raise ParameterError(f"gamma must be in (0, 1], got {gamma!r}")
         self.omega = target_weights(omega, self.n_targets).tolist()
         self._mix: Array = np.array([self.omega])
-        self._hints = Hints(hint, yref, self.n_targets)
+        self._hints = TargetRange(hint, yref, self.n_targets)
         self._ridge = self._regressions([self.gamma], self.dual_rounds)
         self._begin(self._ridge.prior)
         self._forecast = self._hint = self._loss = 0.0

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, count, number
+from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.baselines.constant import ConstantWeights
-from tracker_strategies.algorithms.numerics.fixed_share import FixedShare
+from tracker_strategies.algorithms.numerics.expert_weights import FixedShare
 from tracker_strategies.algorithms.passive_aggressive.pa import PA
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex

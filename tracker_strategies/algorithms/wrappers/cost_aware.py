@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count, number
+from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.drift import drifted
 from tracker_strategies.algorithms.numerics.kinks import Kinks, prox_budget

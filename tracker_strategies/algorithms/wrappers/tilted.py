@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, number
+from tracker_strategies._checks import number
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive._base import checked_side, checked_signal, signal_of_round
 from tracker_strategies.algorithms.passive_aggressive.pa import PA

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask, count
+from tracker_strategies._checks import count
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.thresholds import simplex
 from tracker_strategies.algorithms.passive_aggressive.pa import PA

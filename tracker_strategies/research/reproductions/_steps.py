@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import count
+from tracker_strategies._checks import count
 from tracker_strategies.errors import ParameterError
 
 Progress = Callable[[int, int], None]

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, StronglyAdaptive
 from tracker_strategies.algorithms._validation import Array
-from tracker_strategies.algorithms.numerics.fixed_share import share_of
+from tracker_strategies.algorithms.numerics.expert_weights import share_of
 from tracker_strategies.algorithms.vaw import discount_grid
 
 LAM = 1.0

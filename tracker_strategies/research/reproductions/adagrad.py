@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tracker_strategies._checks import count
 from tracker_strategies.algorithms import OGD, AdaGrad, Box, FeasibleSet, RealSpace, SparseAdaGrad
-from tracker_strategies.algorithms._validation import Array, count
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.reproductions._steps import whole
 from tracker_strategies.research.reproductions.verdicts import answer, exact

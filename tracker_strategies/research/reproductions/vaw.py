@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from tracker_strategies.algorithms._validation import count
+from tracker_strategies._checks import count
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.reproductions._steps import whole
 from tracker_strategies.research.reproductions._vaw_study import LAM, Stream, regression_stream, study, switching_stream

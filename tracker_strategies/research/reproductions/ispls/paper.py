@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tracker_strategies.algorithms._validation import count
+from tracker_strategies._checks import count
 from tracker_strategies.errors import DataError
 from tracker_strategies.research.reproductions._steps import Progress, Steps, several, whole
 from tracker_strategies.research.reproductions.ispls.claims import CITATION, simulation_claims

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tracker_strategies.algorithms.numerics import FixedShare
-from tracker_strategies.algorithms.numerics.covering import CoveringShare
-from tracker_strategies.algorithms.numerics.fixed_share import share_of
+from tracker_strategies.algorithms.numerics.expert_weights import CoveringShare, share_of
 from tracker_strategies.algorithms.vaw import discount_grid, geometric_intervals
 from tracker_strategies.errors import ParameterError
 
