@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self, TypeVar
 
 from datafeeds import MarketPanel, open_source
+from tracker_strategies.algorithms._validation import count, number
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
@@ -59,8 +59,9 @@ class RiskLimits:
         """Every limit is a positive number, or None for no limit."""
         for name in (f.name for f in fields(self) if f.name != "allow"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and value > 0):
-                raise ParameterError(f"limit {name}={value!r} must be a positive number, or none")
+            if value is not None:
+                checked = number(f"limit {name}, unless it is none,", value, above=0.0)
+                object.__setattr__(self, name, value if isinstance(value, int) else checked)
         if self.allow is not None:
             if not all(isinstance(symbol, str) for symbol in self.allow):
                 raise ParameterError(f"limit allow={self.allow!r} must be names of assets")
@@ -157,10 +158,8 @@ class AccountConfig:
         for name, choices in (("broker", BROKERS), ("clock", CLOCKS)):
             if getattr(self, name) not in choices:
                 raise ParameterError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(choices)}")
-        if not (_is_number(self.cash) and self.cash > 0.0):
-            raise ParameterError(f"cash={self.cash!r} must be a positive amount")
-        if not (isinstance(self.verify_every, int) and self.verify_every >= 1):
-            raise ParameterError(f"verify_every={self.verify_every!r} must be a number of sessions >= 1")
+        number("cash", self.cash, above=0.0)
+        count("verify_every", self.verify_every)
         if not (self.name.isascii() and self.name.isalnum() and len(self.name) <= 32):
             raise ParameterError(f"the account's name {self.name!r} must be at most 32 letters and digits: orders carry it")
         for name in ("strategy", "source", "start", "gaps", "adjust", "url", "calendar", "actions"):
@@ -192,8 +191,7 @@ class AccountConfig:
     @property
     def lot(self) -> float:
         """Smallest number of shares."""
-        lot = self.params.get("lot", 0.0)
-        return float(lot) if _is_number(lot) else 0.0
+        return number("lot", self.params.get("lot", 0.0), least=0.0)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -218,7 +216,3 @@ def _build(cls: type[T], given: Any) -> T:
         return cls(**given)
     except (TypeError, AttributeError) as problem:
         raise ParameterError(f"not a description of {cls.__name__}: {problem}") from None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies import algorithms
+import tracker_strategies.algorithms as learners
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.costs import CostModel
@@ -174,5 +174,5 @@ def _unpack(text: Any) -> Any:
 
 def _learner(name: str) -> type[OnlineAlgorithm] | None:
     """The learner of this project that has that name, among those that it shows."""
-    found = getattr(algorithms, name, None)
+    found = getattr(learners, name, None)
     return found if isinstance(found, type) and issubclass(found, OnlineAlgorithm) else None
