@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import backtrader as bt
@@ -15,6 +16,7 @@ from datafeeds import MarketPanel, read_panel
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+@cache
 def real_market(name: str, **options: object) -> MarketPanel:
     """A market of ../shared/data, or a skip that says why."""
     path = SHARED / "data" / f"{name}.csv.gz"

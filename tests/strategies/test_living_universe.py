@@ -14,7 +14,7 @@ from tests.strategies.test_index_members import point_in_time
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.runner import backtest
-from tracker_strategies.strategies import STRATEGIES
+from tracker_strategies.strategies import STRATEGIES, SLAITTracker
 
 PANEL = random_panel(n_bars=60, n_assets=6, seed=31, ohlc=True, gaps=True)
 WARMUP, PATIENCE = 4, 5
@@ -254,15 +254,22 @@ REAL = {
 }
 
 
+#: SLAIT's eight starts take as long as all others together; from one start it solves the same problems.
+ONE_START = [
+    *(pytest.param(cls, {"starts": 1} if cls is SLAITTracker else {}, id=cls.alias_name) for cls in STRATEGIES),
+    pytest.param(SLAITTracker, {}, id="slait with all its starts", marks=pytest.mark.slow),
+]
+
+
 @pytest.mark.parametrize("market", REAL)
-@every_strategy
-def test_real_markets_with_holes_and_late_listings(strategy, market):
+@pytest.mark.parametrize(("strategy", "params"), ONE_START)
+def test_real_markets_with_holes_and_late_listings(strategy, params, market):
     cut, options = REAL[market]
     panel = real_market(market, **options).rows(cut.start, cut.stop)
     assert not panel.complete
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(panel).add_to(cerebro, lazy=True)
-    cerebro.addstrategy(strategy)
+    cerebro.addstrategy(strategy, **params)
     cerebro.addanalyzer(Sane, _name="sane")
     (run,) = cerebro.run()
     assert run.analyzers.sane.get_analysis()["bars"] == 130

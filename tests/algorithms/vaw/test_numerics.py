@@ -217,22 +217,29 @@ def test_late_listings_do_not_depend_on_the_form() -> None:
 # ------------------------------------------------------------------ adversarial data
 
 
+def far_below(n: int) -> DiscountedVAW:
+    return DiscountedVAW(n, gamma=0.6, lam=1e-6, hint="last", prior=None)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
-    "make",
+    ("make", "blocks"),
     [
-        lambda n: VAW(n),
-        lambda n: DiscountedVAW(n, gamma=0.99, hint="self"),
-        lambda n: DiscountedVAW(n, gamma=0.6, lam=1e-6, hint="last", prior=None),
+        pytest.param(lambda n: VAW(n), 50, id="VAW"),
+        pytest.param(lambda n: DiscountedVAW(n, gamma=0.99, hint="self"), 50, id="discounted"),
+        pytest.param(far_below, 5, id="discounted far below 1 - 1/d"),
+        pytest.param(far_below, 50, id="discounted far below 1 - 1/d, ten times as long", marks=pytest.mark.slow),
     ],
-    ids=["VAW", "discounted", "discounted far below 1 - 1/d"],
 )
-def test_a_hundred_thousand_adversarial_steps(make: Any) -> None:
-    """Scales from 1e-12 to 1e12 by row and by column, constant and collinear columns, zero vectors: weights on the simplex."""
+def test_a_hundred_thousand_adversarial_steps(make: Any, blocks: int) -> None:
+    """Scales from 1e-12 to 1e12 by row and by column, constant and collinear columns, zero vectors: weights on the simplex.
+
+    A variant of a class takes ten thousand, and the others in a slow test.
+    """
     n, block = 8, 2000
     rng = np.random.default_rng(7)
     learner = make(n)
-    for b in range(50):
+    for b in range(blocks):
         X = rng.standard_normal((block, n))
         X[:, 1] = 0.01  # constant
         X[:, 2] = 0.0  # never moves

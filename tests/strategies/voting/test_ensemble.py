@@ -71,11 +71,13 @@ def test_every_strategy_can_be_kept_to_a_few_names(strategy):
     assert record.since(0.6).metrics()["n_holdings"] <= 3.0
 
 
-def test_thirty_names_track_better_than_slait_with_as_many():
+@pytest.mark.parametrize("starts", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_thirty_names_track_better_than_slait_with_a_few_more(starts):
+    """How many names SLAIT holds turns on its starts and on the last bits of sums: with this price of a name it is 33 to 36."""
     panel = real_market("orlib_sp100_98_weekly")
     few = replay(panel, "ensemble", {"fill": "close", "max_names": 30}).since(0.5).metrics()
-    rival = replay(panel, "slait", {"fill": "close", "lam": 7e-7}).since(0.5).metrics()
-    assert few["n_holdings"] <= 30.0 <= rival["n_holdings"] + 2.0
+    rival = replay(panel, "slait", {"fill": "close", "lam": 4e-7, "starts": starts}).since(0.5).metrics()
+    assert few["n_holdings"] <= 30.0 <= rival["n_holdings"]
     assert few["te_rms"] <= rival["te_rms"]
 
 
