@@ -261,11 +261,13 @@ def test_an_account_that_never_trades_has_no_scored_bar(tmp_path):
 
 def test_a_run_folder_of_an_account_that_never_got_there_is_valid_and_reads_back(tmp_path):
     record = backtest(PANEL, "pa", {"lot": 1e9})
-    place = write_run(record, tmp_path / "run", PANEL, tearsheet=True)
+    place = write_run(record, tmp_path / "run", PANEL)
     found = json.loads((place / "metrics.json").read_text(), parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
     assert (found["n_bars"], found["te_rms"], found["final_value"]) == (0, None, 1e6)
     assert json.loads((place / "run.json").read_text())["first_scored"] is None
     assert read_run(place).metrics()["n_bars"] == 0
+    with pytest.raises(DataError, match="no bar is scored"):
+        tearsheet(place, place / "tearsheet.html")
     assert not (place / "tearsheet.html").exists()
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 import sys
 import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.util import find_spec
-from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -293,7 +293,7 @@ def test_a_stop_in_the_middle_of_writing_leaves_neither_parts_nor_folders(stop, 
         raise stop
 
     record = run(bars=2, names=1, targets=("INDEX",))
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(error):
         tearsheet(record, tmp_path / "new" / "deep" / "page.html")
     assert list(tmp_path.iterdir()) == []
