@@ -29,7 +29,7 @@ from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError
-from tracker_strategies.research.leaderboard.run import entrants, run_leaderboard
+from tracker_strategies.research.leaderboard.run import entrant, entrants, run_leaderboard
 from tracker_strategies.research.replay import replay
 
 PANEL = random_panel(60, 5, seed=21, ohlc=True)
@@ -314,8 +314,7 @@ def test_the_leaderboard_scores_what_the_metrics_do_and_names_who_never_got_ther
         m = replay(PANEL, row["strategy"]).metrics()
         assert (row["te_rms"], row["n_bars"]) == (m["te_rms"], m["n_bars"])
     assert result["settings"]["fill"] == "next_open"
-    poor = [replace(e, params={"lot": 1e9}) for e in entrants(["pa"])]
-    (row,) = run_leaderboard({"m": PANEL}, poor)["rows"]
+    (row,) = run_leaderboard({"m": PANEL}, [entrant("pa", {"lot": 1e9})])["rows"]
     assert "no bar is scored" in row["error"]
 
 
