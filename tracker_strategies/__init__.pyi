@@ -1,11 +1,11 @@
 from .analysis.analyzers import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .analysis.analyzers import HoldingsAnalyzer as HoldingsAnalyzer
 from .analysis.analyzers import TrackingAnalyzer as TrackingAnalyzer
-from .analysis.finished import read_run as read_run
-from .analysis.finished import record_of as record_of
 from .analysis.pages.comparison_page import comparison as comparison
 from .analysis.pages.tear_sheet import tearsheet as tearsheet
 from .analysis.record import RunRecord as RunRecord
+from .analysis.recording import record_of as record_of
+from .analysis.runfolder import read_run as read_run
 from .errors import AccountError as AccountError
 from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError

@@ -10,8 +10,8 @@ import backtrader as bt
 from datafeeds import IndexData, MarketPanel
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
-from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel

@@ -29,7 +29,7 @@ from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError
-from tracker_strategies.research.leaderboard.run import entrants, run_leaderboard
+from tracker_strategies.research.leaderboard.run import entrant, entrants, run_leaderboard
 from tracker_strategies.research.replay import replay
 
 PANEL = random_panel(60, 5, seed=21, ohlc=True)
@@ -261,11 +261,13 @@ def test_an_account_that_never_trades_has_no_scored_bar(tmp_path):
 
 def test_a_run_folder_of_an_account_that_never_got_there_is_valid_and_reads_back(tmp_path):
     record = backtest(PANEL, "pa", {"lot": 1e9})
-    place = write_run(record, tmp_path / "run", PANEL, tearsheet=True)
+    place = write_run(record, tmp_path / "run", PANEL)
     found = json.loads((place / "metrics.json").read_text(), parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
     assert (found["n_bars"], found["te_rms"], found["final_value"]) == (0, None, 1e6)
     assert json.loads((place / "run.json").read_text())["first_scored"] is None
     assert read_run(place).metrics()["n_bars"] == 0
+    with pytest.raises(DataError, match="no bar is scored"):
+        tearsheet(place, place / "tearsheet.html")
     assert not (place / "tearsheet.html").exists()
 
 
@@ -312,8 +314,7 @@ def test_the_leaderboard_scores_what_the_metrics_do_and_names_who_never_got_ther
         m = replay(PANEL, row["strategy"]).metrics()
         assert (row["te_rms"], row["n_bars"]) == (m["te_rms"], m["n_bars"])
     assert result["settings"]["fill"] == "next_open"
-    poor = [replace(e, params={"lot": 1e9}) for e in entrants(["pa"])]
-    (row,) = run_leaderboard({"m": PANEL}, poor)["rows"]
+    (row,) = run_leaderboard({"m": PANEL}, [entrant("pa", {"lot": 1e9})])["rows"]
     assert "no bar is scored" in row["error"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from datafeeds import load_sample
 from datafeeds.files import staged_folder
 from tests.cli.commands import ROOT, process, refused, tracker
-from tracker_strategies import backtest, read_run
+from tracker_strategies import backtest, read_run, tearsheet
 from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
 
@@ -100,8 +100,9 @@ def test_in_python_the_data_are_there_when_the_page_fails(tmp_path, monkeypatch)
     panel = load_sample().rows(-60, None)
     record = backtest(panel, "pa")
     monkeypatch.setattr(charts, "growth", lambda record: 1 / 0)
+    place = write_run(record, tmp_path / "run", panel)
     with pytest.raises(ZeroDivisionError):
-        write_run(record, tmp_path / "run", panel, tearsheet=True)
+        tearsheet(place, place / "tearsheet.html")
     assert names(tmp_path) == {"run"}
     assert names(tmp_path / "run") >= DATA
     assert read_run(tmp_path / "run").metrics() == record.metrics()

@@ -9,15 +9,18 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.markets import random_panel
-from tracker_strategies.cli import app, leaderboard_command
+from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.research.leaderboard import rivals
 from tracker_strategies.research.leaderboard.page import leaderboard_page
 from tracker_strategies.research.leaderboard.rivals import SkfolioTracker, has_skfolio
-from tracker_strategies.research.leaderboard.run import Entrant, entrants, market_name, open_markets, run_leaderboard
+from tracker_strategies.research.leaderboard.run import SKFOLIO, entrant, entrants, market_name, open_markets, run_leaderboard
 from tracker_strategies.research.leaderboard.tables import factors, markdown, tables, versus
 from tracker_strategies.research.replay import replay
-from tracker_strategies.strategies import STRATEGIES, PATracker, TrackerStrategy
+from tracker_strategies.research.sweeps.asking import cells
+from tracker_strategies.research.sweeps.running.driver import Unwatched
+from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 
 PANELS = {"one": random_panel(100, 5, seed=1), "two": random_panel(60, 6, seed=2, gaps=True)}
 
@@ -34,7 +37,7 @@ class Broken(TrackerStrategy):
 
 @pytest.fixture(scope="module")
 def result():
-    taking_part = [*entrants(("pa", "ensemble", "equal-weight"), max_names=3, ablation=True), Entrant("broken", Broken)]
+    taking_part = [*entrants(("pa", "ensemble", "equal-weight"), max_names=3, ablation=True), entrant(f"{__name__}:Broken")]
     return run_leaderboard(PANELS, taking_part)
 
 
@@ -174,6 +177,60 @@ def test_a_leaderboard_takes_the_place_of_an_earlier_one_and_of_nothing_else(mar
     assert sorted(path.name for path in run.iterdir()) == before
 
 
+def counted(monkeypatch):
+    """Rows that are run from now on."""
+    ran = []
+    monkeypatch.setattr(Unwatched, "row", lambda self, row: ran.append(row["strategy"]))
+    return ran
+
+
+def test_what_was_run_before_is_not_run_again_and_what_failed_is(tmp_path, monkeypatch):
+    panels = {"one": PANELS["one"]}
+    ran, broken = counted(monkeypatch), f"{__name__}:Broken"
+    first = run_leaderboard(panels, [entrant("pa"), entrant(broken)], tmp_path / "board")
+    again = run_leaderboard(panels, [entrant("equal-weight"), entrant("pa"), entrant(broken)], tmp_path / "board")
+    assert ran == ["pa", broken, "equal-weight", broken]
+    assert row_of(again, "one", "pa") == row_of(first, "one", "pa")
+    other = run_leaderboard({"one": PANELS["two"]}, [entrant("pa")], tmp_path / "board")  # other prices under the same name
+    assert other["rows"][0]["te_rms"] != first["rows"][0]["te_rms"]
+
+
+class StopsAtOnce(Unwatched):
+    """Somebody who presses Ctrl-C after the first row."""
+
+    def row(self, row):
+        raise KeyboardInterrupt
+
+
+def test_a_leaderboard_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    ran = counted(monkeypatch)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run_leaderboard(PANELS, entrants(("pa", "equal-weight")), tmp_path / "board", watcher=StopsAtOnce())
+    result = run_leaderboard(PANELS, entrants(("pa", "equal-weight")), tmp_path / "board")
+    assert len(ran) == 2
+    assert len(result["rows"]) == 4
+
+
+def test_a_strategy_of_ones_own_takes_part_and_is_run_again_when_its_file_changes(tmp_path, monkeypatch):
+    file, ran = tmp_path / "own.py", counted(monkeypatch)
+    code = "from tracker_strategies.strategies import PATracker\nclass Mine(PATracker):\n    params = (('eps', {}),)\n"
+    figures = []
+    for eps in (1e-4, 1e-4, 1e-2):
+        file.write_text(code.format(eps))
+        cells._own_code.cache_clear()
+        result = run_leaderboard({"one": PANELS["one"]}, entrants([f"{file}:Mine"]), tmp_path / "board")
+        figures.append(row_of(result, "one", "Mine")["te_rms"])
+    assert figures[0] == figures[1] == replay(PANELS["one"], "pa", {"eps": 1e-4}).since("0.5").metrics()["te_rms"]
+    assert figures[2] == replay(PANELS["one"], "pa", {"eps": 1e-2}).since("0.5").metrics()["te_rms"]
+    assert len(ran) == 2
+
+
+def test_a_market_called_synthetic_is_not_drawn_anew():
+    (row,) = run_leaderboard({"synthetic": PANELS["one"]}, entrants(("pa",)))["rows"]
+    assert row["te_rms"] == replay(PANELS["one"], "pa").since("0.5").metrics()["te_rms"]
+
+
 def test_a_folder_is_one_market_per_file_and_says_what_it_left_out(market_file):
     (market_file.parent / "notes.csv").write_text("a,b\n1,2\n")
     panels, left_out = open_markets([str(market_file.parent)])
@@ -196,15 +253,16 @@ def test_names_of_markets():
 @pytest.mark.parametrize(
     ("options", "words"), [({"jobs": 0}, "jobs"), ({"fill": "x"}, "fill"), ({"eval_from": "2"}, "eval-from")]
 )
-def test_bad_settings_are_refused_before_anything_runs(options, words):
-    ticks = []
+def test_bad_settings_are_refused_before_anything_runs(options, words, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Unwatched, "row", lambda self, row: seen.append(row))
     with pytest.raises(ParameterError, match=words):
-        run_leaderboard(PANELS, [Entrant("pa", PATracker)], tick=ticks.append, **options)
-    assert not ticks
+        run_leaderboard(PANELS, [entrant("pa")], **options)
+    assert not seen
 
 
 def test_without_skfolio_the_others_run_and_a_word_is_said(market_file, monkeypatch):
-    monkeypatch.setattr(leaderboard_command, "has_skfolio", lambda: False)
+    monkeypatch.setattr(rivals, "has_skfolio", lambda: False)
     run = CliRunner().invoke(app, ["leaderboard", "--data", str(market_file), "--strategies", "pa", "--skfolio", "--json"])
     assert run.exit_code == 0, run.output
     found = json.loads(run.stdout)
@@ -214,7 +272,7 @@ def test_without_skfolio_the_others_run_and_a_word_is_said(market_file, monkeypa
 
 @pytest.mark.skipif(has_skfolio(), reason="skfolio is installed")
 def test_a_missing_rival_names_its_extra():
-    row = run_leaderboard({"one": PANELS["one"]}, [Entrant("skfolio", SkfolioTracker)])["rows"][0]
+    row = run_leaderboard({"one": PANELS["one"]}, [entrant(SKFOLIO)])["rows"][0]
     assert "[rivals]" in row["error"]
     assert "skfolio" not in sys.modules
 

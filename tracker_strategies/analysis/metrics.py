@@ -50,7 +50,6 @@ scored bar begins with what was left after them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -161,22 +160,3 @@ def weight_turnover(weights: FloatArray, asset_returns: FloatArray) -> FloatArra
 def annualised(te: float, periods_per_year: float) -> float:
     """A tracking error per bar, scaled to a year by the square root of time."""
     return te * math.sqrt(periods_per_year)
-
-
-def vector_metrics(W: ArrayLike, X: ArrayLike, Y: ArrayLike, periods: float = 252.0) -> Mapping[str, object]:
-    """Score weights W (held during round t, row t) on asset returns X and index returns Y, in the names of the papers."""
-    w, x, y = (np.asarray(a, dtype=np.float64) for a in (W, X, Y))
-    r = np.einsum("tn,tn->t", w, x)
-    core = tracking_metrics(r, y)
-    return {
-        "portfolio_return": r,
-        "mdte": core["mdte"],
-        "rmse": core["te_rms"],
-        "mse": core["te_rms"] ** 2,
-        "te_std": core["te_centred"],
-        "te_annual": annualised(core["te_centred"], periods),
-        "excess_cum_return": core["excess_log_return"],
-        "downside_risk": downside_risk(r, y),
-        "turnover_oneway_drift": 0.5 * float(weight_turnover(w, x).sum()),
-        "weight_change_l1": float(np.abs(np.diff(w, axis=0)).sum()),
-    }

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -10,10 +14,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from datafeeds.files import staged_folder, write_json
+from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.errors import DataError
 
 DISTRIBUTION = "backtrader-index-tracker"
 SHEET = "tearsheet.html"
@@ -41,23 +48,17 @@ def write_run(
     *,
     eval_from: float | str | None = None,
     seed: int | None = None,
-    tearsheet: bool = False,
-    baselines: tuple[RunRecord, ...] = (),
 ) -> Path:
-    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders`` and ``diagnostics`` (Parquet),
-    and ``tearsheet.html`` if asked for and at least one bar is scored.
+    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders`` and ``diagnostics`` (Parquet).
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
-    refused. Same inputs, same bytes, but for the time stamp in ``run.json`` (and one in the tear sheet).
-
-    The data come first, the tear sheet after: should it fail, or be interrupted, the folder is a finished run without a page, and
-    ``tracker tearsheet FOLDER`` draws it later.
+    refused. Same inputs, same bytes, but for the time stamp in ``run.json``. Whoever wants a page calls
+    :func:`~tracker_strategies.analysis.pages.tear_sheet.tearsheet` on the folder after.
     """
     target = Path(folder).expanduser()
-    scored = record.since(eval_from)
     with staged_folder(target, "run", RUN_FILES) as stage:
         write_json(stage / "run.json", describe(record, panel, eval_from=eval_from, seed=seed))
-        write_json(stage / "metrics.json", scored.metrics_by_target())
+        write_json(stage / "metrics.json", record.since(eval_from).metrics_by_target())
         dates = pd.DatetimeIndex(record.dates, name="date")
         pd.DataFrame(record.weights, index=dates, columns=list(record.symbols)).to_parquet(stage / "weights.parquet")
         if record.decisions is not None:
@@ -66,11 +67,76 @@ def write_run(
         record.orders.to_parquet(stage / "orders.parquet", index=False)
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
-    if tearsheet and len(scored.dates) > 1:
-        from tracker_strategies.analysis.pages.tear_sheet import tearsheet as write_tearsheet
-
-        write_tearsheet(scored, target / SHEET, baselines=[b.since(eval_from) for b in baselines])
     return target
+
+
+def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecord:
+    """Read back what :func:`write_run` wrote.
+
+    Parameters
+    ----------
+    folder : path-like
+    whole : bool, default False
+        All bars, also those before the run's own ``eval_from``.
+
+    Raises
+    ------
+    DataError
+        The folder holds no run, or one that cannot be read.
+    """
+    place = Path(folder).expanduser()
+    if not is_run(place):
+        raise DataError(f"{place} is no run folder: it has no run.json; write one with 'tracker run STRATEGY --out {place}'")
+    try:
+        told = json.loads((place / "run.json").read_text(encoding="utf-8"))
+        weights, returns = (pd.read_parquet(place / f"{name}.parquet") for name in ("weights", "returns"))
+        targets = tuple(told["targets"])
+        levels = returns[[LEVEL + name for name in targets]].to_numpy(dtype=np.float64)
+        seen = np.isfinite(levels)
+        record = RunRecord(
+            strategy=told["strategy"],
+            dates=returns.index.to_numpy().astype("datetime64[ns]"),
+            value=returns["value"].to_numpy(),
+            index=pd.DataFrame(levels).ffill().bfill().to_numpy(),
+            targets=targets,
+            symbols=tuple(weights.columns),
+            weights=weights.to_numpy(),
+            turnover=returns["turnover"].to_numpy(),
+            cost=returns["cost"].to_numpy(),
+            orders=pd.read_parquet(place / "orders.parquet"),
+            params=told["params"],
+            periods_per_year=told.get("bars_per_year", math.nan),
+            decisions=_optional(place / "decisions.parquet", lambda frame: frame.to_numpy()),
+            diagnostics=_optional(place / "diagnostics.parquet", lambda frame: frame),
+            seen=None if seen.all() else seen,
+            omega=None if told["omega"] is None else np.array(told["omega"]),
+            events=tuple(told["events"]),
+            sectors=told["sectors"],
+            kernels=told.get("kernels"),  # older folders do not tell
+            flow=returns["flow"].to_numpy() if "flow" in returns else None,
+            entry=Entry(**told["entry"]) if "entry" in told else _first_fill(returns["turnover"].to_numpy(), told["params"]),
+        )
+    except (OSError, ValueError, KeyError) as problem:
+        raise DataError(f"{place} cannot be read ({type(problem).__name__}: {problem}); run it again with --out") from None
+    return record if whole else record.since(told["eval_from"])
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether a run was written there."""
+    return (Path(folder).expanduser() / "run.json").is_file()
+
+
+def _first_fill(turnover: NDArray[np.float64], params: Mapping[str, Any]) -> Entry:
+    """The entry of a run of an older version, which did not write it down: the bar of the first fill."""
+    filled = np.flatnonzero(turnover > 0.0)
+    if not len(filled):
+        return Entry(row=None, booked=len(turnover) - 1)
+    first = int(filled[0])
+    return Entry(max(first - 1, 0), max(first - (params.get("fill") == "close"), 0), first)
+
+
+def _optional(path: Path, read: Any) -> Any:
+    return read(pd.read_parquet(path)) if path.exists() else None
 
 
 def returns_frame(record: RunRecord) -> pd.DataFrame:

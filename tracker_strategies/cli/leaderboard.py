@@ -1,10 +1,22 @@
-"""The command ``tracker leaderboard``. Light: what it does stands in :mod:`tracker_strategies.cli.leaderboard_command`."""
+"""The command ``tracker leaderboard``: run, show a table per market, write the page and the Markdown file."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tracker_strategies.errors import OutputError
+
+#: Exit code of a command that was stopped with Ctrl-C, as shells have it.
+STOPPED = 130
 
 
 def leaderboard(
@@ -29,7 +41,13 @@ def leaderboard(
     ] = False,
     jobs: Annotated[int, typer.Option(help="Processes; times per bar are only comparable with one.")] = 1,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Folder for leaderboard.html and its numbers.", show_default=False)
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder for leaderboard.html, its numbers and the rows: the same command goes on where it was stopped.",
+            show_default=False,
+        ),
     ] = None,
     markdown: Annotated[
         str | None, typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown.", show_default=False)
@@ -41,6 +59,93 @@ def leaderboard(
 
     Example: tracker leaderboard --data markets/ --strategies ensemble,pa,slait,equal-weight --out runs/leaderboard
     """
-    from tracker_strategies.cli.leaderboard_command import leaderboard_command
+    _leaderboard(dict(locals()))
 
-    leaderboard_command(dict(locals()))
+
+def _leaderboard(given: Mapping[str, Any]) -> None:
+    """The command, with its options by name."""
+    from tracker_strategies.research.leaderboard import rivals, tables
+    from tracker_strategies.research.leaderboard.run import (
+        COMPARISON,
+        COSTS,
+        check_folder,
+        entrants,
+        open_markets,
+        run_leaderboard,
+    )
+    from tracker_strategies.research.sweeps.running.watch import watching
+
+    notes, remarks = Console(stderr=True), []
+    skfolio = given["skfolio"] and rivals.has_skfolio()
+    if given["skfolio"] and not skfolio:
+        remarks.append("skfolio is not installed and was left out: pip install 'backtrader-index-tracker[rivals]'.")
+    names = [name.strip() for name in (given["strategies"] or "").split(",") if name.strip()]
+    taking_part = entrants(names, skfolio=skfolio, max_names=given["max_names"], ablation=given["ablation"])
+    folder = None if given["out"] is None else Path(given["out"]).expanduser()
+    if folder is not None:
+        check_folder(folder)
+    panels, left_out = open_markets(given["data"], gaps=given["gaps"])
+    for words in (*remarks, *(f"left out  {name}: {why}" for name, why in left_out.items())):
+        notes.print(escape(words), style="yellow", highlight=False)
+    options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs")}
+    try:
+        with watching(notes) as watcher:
+            result = run_leaderboard(panels, taking_part, folder, watcher=watcher, **options)
+    except KeyboardInterrupt:
+        kept = f"finished rows are kept in {folder}, the same command goes on" if folder else "nothing is kept without --out"
+        notes.print(f"stopped; {escape(kept)}")
+        raise typer.Exit(STOPPED) from None
+    result |= {"left_out": left_out, "notes": remarks}
+    command = command_line(given)
+    if given["markdown"] is not None:
+        text = tables.markdown(result, command, heading=not given["append"])
+        _write_markdown(Path(given["markdown"]), text, append=given["append"])
+    page = None
+    if folder is not None:
+        from tracker_strategies.research.leaderboard.page import write_leaderboard  # draws charts
+
+        page = write_leaderboard(result, folder, command, panels)
+    if given["as_json"]:
+        print(json.dumps({"command": command, **result}, indent=2))
+        return
+    # The columns in few letters: a terminal is narrow.
+    short = ("strategy", "TE\nbp", "diff.\n%", "turnover\n%", *(f"net {cost}\n% p.a." for cost in COSTS), "names", "ms a\nbar")
+    console = Console()
+    for market, group, rows in tables.tables(result):
+        console.print(_table(f"{market}: {group}", short, [tables.cells(row) for row in rows]))
+    if found := tables.factors(result):
+        console.print(_table("What each part is worth", tables.FACTOR_HEAD, found))
+    if page is not None:
+        console.print(f"page  [bold]{page}[/]  (open it in a browser; the runs bar by bar: {page.parent / COMPARISON})")
+
+
+def command_line(given: Mapping[str, Any]) -> str:
+    """The command that gives the same rows, with markets by name: where they lie differs from machine to machine."""
+    from tracker_strategies.research.leaderboard.run import market_name
+
+    words = ["tracker", "leaderboard"]
+    for source in given["data"]:
+        words += ["--data", market_name(source) or source]
+    for key in ("strategies", "eval_from", "fill", "cost_bps", "gaps", "max_names", "jobs"):
+        if given[key] is not None:
+            words += [f"--{key.replace('_', '-')}", str(given[key])]
+    words += [f"--{key}" for key in ("skfolio", "ablation") if given[key]]
+    return shlex.join(words)
+
+
+def _table(title: str, head: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    table = Table(title=escape(title), title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    for i, name in enumerate(head):
+        table.add_column(name, justify="right" if i else "left", style="" if i else "bold", overflow="fold", no_wrap=not i)
+    for line in lines:
+        table.add_row(*(escape(cell) for cell in line))
+    return table
+
+
+def _write_markdown(path: Path, text: str, *, append: bool) -> None:
+    try:
+        before = path.read_text(encoding="utf-8").rstrip("\n") + "\n\n" if append and path.exists() else ""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(before + text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write {path} ({error.strerror}); choose another place for --markdown") from None

@@ -13,11 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from datafeeds.files import json_text
-from tracker_strategies.analysis.finished import is_run, read_run
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.pages.words import unscored
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import SHEET
+from tracker_strategies.analysis.runfolder import SHEET, is_run, read_run
 from tracker_strategies.errors import MissingExtraError, ParameterError
 from tracker_strategies.strategies import STRATEGIES
 

@@ -18,9 +18,9 @@ from datafeeds import MarketPanel
 from datafeeds.feeds.clock import PanelClock
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.entry import EntryWatch
-from tracker_strategies.analysis.finished import new_record
 from tracker_strategies.analysis.order_log import order_table
 from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.recording import new_record
 from tracker_strategies.execution.basket.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills

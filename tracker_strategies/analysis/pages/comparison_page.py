@@ -18,10 +18,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.finished import Run, as_record
 from tracker_strategies.analysis.pages.page import check_page, render, source, write_page
 from tracker_strategies.analysis.pages.words import FIGURES, figure, keys_of, why_unscored, year_words
 from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.recording import Run, as_record
 from tracker_strategies.errors import DataError, ParameterError
 
 Floats = NDArray[np.float32]

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from tracker_strategies.analysis.finished import Run, as_record
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
 from tracker_strategies.analysis.pages import charts, charts_held
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, check_page, render, write_page
@@ -29,6 +28,7 @@ from tracker_strategies.analysis.pages.words import (
     year_words,
 )
 from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.recording import Run, as_record
 from tracker_strategies.errors import DataError
 
 TOP_WEIGHTS = 10

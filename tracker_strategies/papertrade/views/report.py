@@ -16,9 +16,9 @@ from datafeeds import IndexData, MarketPanel
 from datafeeds.files import named_errors, write_json
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.entry import Entry, EntryWatch
-from tracker_strategies.analysis.finished import record_of
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import DataError, MissingExtraError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from datafeeds import MarketPanel
 from datafeeds.files import write_json
+from tracker_strategies.analysis.metrics import METRIC_KEYS
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     PORTFOLIO,
@@ -22,9 +23,9 @@ from tracker_strategies.analysis.pages.charts import (
     pareto,
     percent_axis,
 )
-from tracker_strategies.analysis.pages.comparison_page import Field, comparison_page
+from tracker_strategies.analysis.pages.comparison_page import Curve, Field, comparison_page
 from tracker_strategies.analysis.pages.page import Table, render, write_page
-from tracker_strategies.research.leaderboard.run import COMPARISON, Row, check_folder
+from tracker_strategies.research.leaderboard.run import COMPARISON, SWEEP, Row
 from tracker_strategies.research.leaderboard.tables import (
     EXPLAINED,
     FACTOR_HEAD,
@@ -35,40 +36,53 @@ from tracker_strategies.research.leaderboard.tables import (
     factors,
     tables,
 )
+from tracker_strategies.research.sweeps.running.store import read_rows
 
-#: Market, group, strategy.
-RunKey = tuple[str, str, str]
 #: Points that are named in a chart wherever they lie; others only on the frontier.
 NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
 RIVALS = ("slait", "skfolio", "equal-weight", "buy-and-hold")
 TITLE = "Trackers on the same bars"
 
 
-def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, runs: Mapping[RunKey, Field]) -> Path:
-    """Write ``leaderboard.html``, ``comparison.html`` with all runs bar by bar, and ``leaderboard.json``.
+def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, panels: Mapping[str, MarketPanel]) -> Path:
+    """Write ``leaderboard.json``, ``comparison.html`` with all runs bar by bar, and ``leaderboard.html``, whose path is returned.
 
-    Returns the path of the first page; ``runs`` has a field of one curve for each (market, group, strategy).
+    ``folder`` is the one in which :func:`~.run.run_leaderboard` kept the rows.
     """
-    check_folder(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    if fields := fields_of(result, runs):
-        write_page(folder / COMPARISON, comparison_page(fields, TITLE, _lead(result)))
     write_json(folder / "leaderboard.json", {"command": command, **result})
+    if fields := fields_of(result, folder, panels):
+        write_page(folder / COMPARISON, comparison_page(fields, TITLE, _lead(result)))
     return write_page(folder / "leaderboard.html", leaderboard_page(result, command))
 
 
-def fields_of(result: Mapping[str, Any], runs: Mapping[RunKey, Field]) -> list[Field]:
-    """The runs of each market and group together, best first; those that got to their targets later than others are left to the
-    table: a page compares the same bars.
+def fields_of(result: Mapping[str, Any], folder: Path, panels: Mapping[str, MarketPanel]) -> list[Field]:
+    """The runs of each market and group together, best first, on the bars on which the index has a level.
+
+    Those that got to their targets later than others are left to the table: a page compares the same bars.
     """
+    kept = {row["key"]: row for row in read_rows(folder / SWEEP, ("key", *METRIC_KEYS, "active", "excess")).to_pylist()}
     found = []
     for market, group, rows in tables(result):
-        own = [runs[key] for row in rows if (key := (market, group, row["strategy"])) in runs]
-        own = [field for field in own if len(field.curves[0].active) == max(len(f.curves[0].active) for f in own)]
-        if own:
-            name = market if group == "strategies" else f"{market}: {group}"
-            found.append(replace(own[0], name=name, curves=[field.curves[0] for field in own]))
+        own = [(row["strategy"], kept[row["key"]]) for row in rows if not row["error"]]
+        if not own:
+            continue
+        panel, n_bars = panels[market], max(len(run["active"]) for _, run in own)
+        curves = [
+            Curve(
+                name, {key: run[key] for key in METRIC_KEYS}, *(np.array(run[p], dtype=np.float32) for p in ("active", "excess"))
+            )
+            for name, run in own
+            if len(run["active"]) == n_bars
+        ]
+        seen = np.arange(panel.n_bars) if panel.target_seen is None else np.flatnonzero(panel.target_seen.all(axis=1))
+        scored = seen[-n_bars - 1 :]
+        index = np.diff(np.log(panel.target_close[scored, 0])).astype(np.float32)
+        found.append(Field(_heading(market, group), curves, panel.dates[scored], index, panel.periods_per_year))
     return found
+
+
+def _heading(market: str, group: str) -> str:
+    return market if group == "strategies" else f"{market}: {group}"
 
 
 def _lead(result: Mapping[str, Any]) -> str:
@@ -83,8 +97,8 @@ def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
         for market, group, rows in tables(result):
             own = [i for i, row in enumerate(rows) if row["strategy"] == RECOMMENDED]
             table = Table(HEAD, [cells(row) for row in rows], own=own)
-            plain = group == "strategies"
-            sections.append((market if plain else f"{market}: {group}", frontiers(market, rows) if plain else [], table))
+            drawn = frontiers(market, rows) if group == "strategies" else []
+            sections.append((_heading(market, group), drawn, table))
     if found := factors(result):
         sections.append(("What each part is worth", [], Table(FACTOR_HEAD, found)))
     return render(

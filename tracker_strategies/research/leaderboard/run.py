@@ -1,26 +1,31 @@
-"""Every strategy on every market with the same bars, fills and costs, in one table. What ``tracker leaderboard`` runs."""
+"""Every strategy on every market with the same bars, fills and costs: a sweep whose candidates and contexts are fixed.
+
+What ``tracker leaderboard`` runs. The rows are those of the sweep: run in parallel, kept as they come in, found again by a second
+call with the same data and code.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from datafeeds import MarketPanel, open_source
-from datafeeds.files import check_place
-from tracker_strategies.analysis.pages.comparison_page import Field
-from tracker_strategies.analysis.record import start_row
-from tracker_strategies.errors import DataError, ParameterError, TrackerError
+from datafeeds.files import check_place, write_json
+from tracker_strategies._fingerprint import code_version
+from tracker_strategies.errors import DataError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.research.leaderboard.rivals import SkfolioTracker
-from tracker_strategies.research.replay import replay
-from tracker_strategies.research.sweeps.running.worker import one_thread
-from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
-from tracker_strategies.strategies.registry import load_strategy
+from tracker_strategies.research.sweeps.asking.cells import Data
+from tracker_strategies.research.sweeps.asking.space import Candidate, Space, name_of
+from tracker_strategies.research.sweeps.asking.spec import Sweep
+from tracker_strategies.research.sweeps.running.driver import Watcher, run_sweep
+from tracker_strategies.research.sweeps.running.store import read_rows
+from tracker_strategies.strategies.registry import NAMES, load_strategy
 
 Row = dict[str, Any]
 
@@ -29,22 +34,38 @@ COSTS = (0, 5, 10)
 SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet", ".pq")
 #: The choices that the recommended tracker is made of, for the ablation.
 MEMBERS, COORDINATES, COST_TERMS = ("pa", "least-squares", "ensemble"), ("weights", "holdings"), (None, 10.0)
+SKFOLIO = "tracker_strategies.research.leaderboard.rivals:SkfolioTracker"
 
 #: Settings in which a rival tracks closer than in its defaults: SLAIT from one start, as in the paper, holds more names than the
 #: best of eight starts does.
 AT_THEIR_BEST: Mapping[str, Mapping[str, Any]] = {"slait": {"starts": 1}}
-#: The page with all runs bar by bar.
-COMPARISON = "comparison.html"
+#: The page with all runs bar by bar, and the folder of the sweep beside it.
+COMPARISON, SWEEP = "comparison.html", "sweep"
+FIGURES = ("te_rms", "tracking_difference", "turnover", "n_holdings", "n_bars")
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A strategy with parameters, under a name for the table. ``group`` is the table it belongs to."""
+    """A candidate under a name for the table. ``group`` is the table it belongs to."""
 
     name: str
-    strategy: type[TrackerStrategy]
-    params: Mapping[str, Any] = field(default_factory=dict)
+    candidate: Candidate
     group: str = "strategies"
+
+
+@dataclass(frozen=True)
+class Leaderboard(Sweep):
+    """A sweep of named candidates."""
+
+    entrants: tuple[Entrant, ...] = ()
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Those who take part, in their order."""
+        return (entrant.candidate for entrant in self.entrants)
+
+    def tell(self) -> dict[str, Any]:
+        """As plain values, for ``sweep.json``."""
+        return super().tell() | {"entrants": [[e.name, e.group, e.candidate.strategy, e.candidate.params] for e in self.entrants]}
 
 
 def entrants(
@@ -55,7 +76,7 @@ def entrants(
     Parameters
     ----------
     names : sequence of str
-        Strategies; all of :data:`~tracker_strategies.strategies.STRATEGIES` by default, but for the one that has to be told its
+        Strategies, also ``path/to/file.py:Class``; all of this project by default, but for the one that has to be told its
         weights.
     skfolio : bool
         Whether skfolio's ``BenchmarkTracker`` takes part.
@@ -64,25 +85,35 @@ def entrants(
     ablation : bool
         Also every combination of members, coordinates and cost term.
     """
-    chosen = [load_strategy(name) for name in names] or [cls for cls in STRATEGIES if cls.alias_name != "constant-weight"]
-    found = [Entrant(cls.alias_name, cls, AT_THEIR_BEST.get(cls.alias_name, {})) for cls in chosen]
+    found = [entrant(name) for name in names or (name for name in NAMES if name != "constant-weight")]
     if skfolio:
-        found.append(Entrant("skfolio", SkfolioTracker))
+        found.append(entrant(SKFOLIO))
     if max_names is not None:
-        for name in ("ensemble", "least-squares", "slait"):
-            few = {"max_names": max_names, **AT_THEIR_BEST.get(name, {})}
-            found.append(Entrant(name, load_strategy(name), few, f"at most {max_names} names"))
+        few = {"max_names": max_names}
+        found += [entrant(name, few, group=f"at most {max_names} names") for name in ("ensemble", "least-squares", "slait")]
     if ablation:
         for name, coordinates, cost in product(MEMBERS, COORDINATES, COST_TERMS):
             params = {"coordinates": coordinates, "cost_aware": cost}
-            label = f"{name}, {coordinates}" + ("" if cost is None else f", cost_aware {cost:g}")
-            found.append(Entrant(label, load_strategy(name), params, "ablation"))
+            found.append(entrant(name, params, setting_label(name, coordinates, cost), "ablation"))
     return found
+
+
+def entrant(name: str, params: Mapping[str, Any] | None = None, label: str = "", group: str = "strategies") -> Entrant:
+    """A strategy by its name, at its best but for the parameters given, under its own name or a label."""
+    cls = load_strategy(name)
+    own = vars(cls).get("alias_name") or cls.__name__  # its own, not that of a strategy it is derived from
+    kept = name_of(name)
+    return Entrant(label or own, Candidate.of(kept, {**AT_THEIR_BEST.get(kept, {}), **(params or {})}), group)
+
+
+def setting_label(name: str, coordinates: str, cost: float | None) -> str:
+    """The name of a combination in the ablation."""
+    return f"{name}, {coordinates}" + ("" if cost is None else f", cost_aware {cost:g}")
 
 
 def check_folder(folder: Path) -> None:
     """Raise :class:`OutputError` unless a leaderboard could be written there, in the place of an earlier one if need be."""
-    check_place(folder, "leaderboard", {"leaderboard.html", "leaderboard.json", COMPARISON})
+    check_place(folder, "leaderboard", {"leaderboard.html", "leaderboard.json", COMPARISON, SWEEP})
 
 
 def open_markets(sources: Sequence[str], *, gaps: str = "freeze") -> tuple[dict[str, MarketPanel], dict[str, str]]:
@@ -119,25 +150,6 @@ def market_name(source: str) -> str:
     return name
 
 
-def score(
-    market: str, panel: MarketPanel, entrant: Entrant, fill: str, cost_bps: float, eval_from: str
-) -> tuple[Row, Field | None]:
-    """One row: figures of the scored part of one run, or what went wrong; and the run as the comparison page shows it."""
-    row: Row = {"market": market, "strategy": entrant.name, "group": entrant.group, "error": ""}
-    begin = time.perf_counter()
-    try:
-        with one_thread():
-            record = replay(panel, entrant.strategy, {**entrant.params, "fill": fill}, costs=CostModel(cost_bps))
-        seconds = time.perf_counter() - begin
-        run = Field.of({entrant.name: record.since(eval_from)}, market)  # refuses an account that never got to its target
-        figures = run.curves[0].metrics
-    except Exception as problem:  # a strategy that fails must not take the others with it
-        return row | {"error": " ".join(f"{type(problem).__name__}: {problem}".split())[:300]}, None
-    row |= {key: figures[key] for key in ("te_rms", "tracking_difference", "turnover", "n_holdings", "n_bars")}
-    row |= {f"net_excess_{cost}": net_excess(figures, cost - cost_bps, record.periods_per_year) for cost in COSTS}
-    return row | {"ms_per_bar": 1e3 * seconds / panel.n_bars}, run
-
-
 def net_excess(figures: Mapping[str, float], cost_bps: float, periods_per_year: float) -> float:
     """Log return over the index a year, after costs of so many basis points of what was bought and sold.
 
@@ -151,13 +163,13 @@ def net_excess(figures: Mapping[str, float], cost_bps: float, periods_per_year: 
 def run_leaderboard(
     panels: Mapping[str, MarketPanel],
     taking_part: Sequence[Entrant],
+    folder: Path | None = None,
     *,
     fill: str = str(FillMode.NEXT_OPEN),
     cost_bps: float = 0.0,
     eval_from: str = "0.5",
     jobs: int = 1,
-    tick: Callable[[Row], None] = lambda row: None,
-    keep: Callable[[Row, Field], None] = lambda row, run: None,
+    watcher: Watcher | None = None,
 ) -> dict[str, Any]:
     """Run all entrants on all markets.
 
@@ -166,6 +178,8 @@ def run_leaderboard(
     panels : mapping
         Markets by name.
     taking_part : sequence of Entrant
+    folder : Path, optional
+        Where the rows are kept, in ``sweep/``: those that are there already are not run again. By default nothing is kept.
     fill : {"next_open", "open", "close"}
     cost_bps : float
         Cost that the account pays during the run; the excess returns are told at 0, 5 and 10 bp all the same.
@@ -173,43 +187,63 @@ def run_leaderboard(
         Fraction or date from which on is scored; learning begins at the first bar.
     jobs : int
         Processes, each with one thread of linear algebra. Times per bar are only comparable with one.
-    tick : callable
-        Called with every row as it is finished.
-    keep : callable
-        Called with every row that went well, and its run as a :class:`Field` with one curve.
+    watcher : Watcher, optional
+        Told of every row.
 
     Returns
     -------
     dict
         ``settings``, ``markets`` (name to bars, assets, first and last day) and ``rows``, market by market and by tracking error;
-        those that failed come last.
+        those that failed come last. A row has the ``key`` under which the sweep keeps it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C or SIGTERM: finished rows are kept.
     """
-    if not isinstance(jobs, int) or jobs < 1:
-        raise ParameterError(f"jobs={jobs!r} must be a number of processes >= 1")
-    FillMode.parse(fill)
-    for panel in panels.values():
-        start_row(panel.dates, eval_from)
-    rows = []
-    for row, run in _scored([(m, panels[m], e, fill, cost_bps, eval_from) for m, e in product(panels, taking_part)], jobs):
-        tick(row)
-        if run is not None:
-            keep(row, run)
-        rows.append(row)
-    place = {name: i for i, name in enumerate(panels)}
-    rows.sort(key=lambda r: (place[r["market"]], bool(r["error"]), r.get("te_rms", 0.0)))
+    # Shipped as they are, whatever they are called: a market named "synthetic" is not drawn anew.
+    data = {name: Data(f"market {name}", sha=panel.fingerprint()) for name, panel in panels.items()}
+    board = Leaderboard(
+        Space(tuple(e.candidate.strategy for e in taking_part)),
+        data=tuple(d.source for d in data.values()),
+        fill=(fill,),
+        costs=(CostModel(cost_bps),),
+        eval_from=eval_from,
+        baselines=(),
+        entrants=tuple(taking_part),
+    )
     about = {
         name: {"bars": p.n_bars, "assets": p.n_assets, "first": p.day(0), "last": p.day(-1), "bars_per_year": p.periods_per_year}
         for name, p in panels.items()
     }
+    opened = {data[name]: panel for name, panel in panels.items()}
+    contexts = list(board.contexts(opened))
     settings = {"fill": fill, "cost_bps": cost_bps, "eval_from": eval_from, "jobs": jobs}
-    return {"settings": settings, "markets": about, "rows": rows}
+    result: dict[str, Any] = {"settings": settings, "markets": about, "rows": []}
+    if folder is not None:
+        check_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "leaderboard.json").exists():  # by which the folder is known for what it is, also when this is stopped
+            write_json(folder / "leaderboard.json", result)
+    with nullcontext(folder) if folder is not None else tempfile.TemporaryDirectory() as place:
+        kept = Path(place) / SWEEP
+        summary = run_sweep(board, kept, jobs=jobs, watcher=watcher, extend=True, retry=True, panels=opened)
+        if summary.stopped:
+            raise KeyboardInterrupt
+        stored = {row["key"]: row for row in read_rows(kept).to_pylist()}
+    code = code_version()
+    for (name, panel), context in zip(panels.items(), contexts, strict=True):
+        rows = [_row(name, panel, e, stored[context.cell(e.candidate, board).key(code)], cost_bps) for e in taking_part]
+        result["rows"] += sorted(rows, key=lambda row: (bool(row["error"]), row.get("te_rms", 0.0)))
+    return result
 
 
-def _scored(cells: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[tuple[Row, Field | None]]:
-    if jobs == 1:
-        for cell in cells:
-            yield score(*cell)
-        return
-    from joblib import Parallel, delayed
-
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(score)(*cell) for cell in cells)
+def _row(market: str, panel: MarketPanel, entrant: Entrant, found: Row, cost_bps: float) -> Row:
+    """The figures of one run, or what went wrong."""
+    row: Row = {"market": market, "strategy": entrant.name, "group": entrant.group, "key": found["key"]}
+    row["error"] = found["error"][:300]
+    if found["status"] != "ok":
+        return row
+    row |= {key: found[key] for key in FIGURES}
+    row |= {f"net_excess_{cost}": net_excess(found, cost - cost_bps, panel.periods_per_year) for cost in COSTS}
+    return row | {"ms_per_bar": 1e3 * found["seconds"] / panel.n_bars}

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tracker_strategies.research.leaderboard.run import COORDINATES, COST_TERMS, COSTS, MEMBERS, Row
+from tracker_strategies.research.leaderboard.run import COORDINATES, COST_TERMS, COSTS, MEMBERS, Row, setting_label
 
 HEAD = (
     "strategy",
@@ -64,10 +64,7 @@ def factors(result: Mapping[str, Any]) -> list[list[str]]:
         if row["group"] == "ablation" and not row["error"]
     }
 
-    def label(name: str, coordinates: str, cost: float | None) -> str:
-        return f"{name}, {coordinates}" + ("" if cost is None else f", cost_aware {cost:g}")
-
-    cost = COST_TERMS[1]
+    label, cost = setting_label, COST_TERMS[1]
     steps: dict[str, list[tuple[str, str]]] = {
         f"holdings instead of weights ({name})": [(label(name, "weights", c), label(name, "holdings", c)) for c in COST_TERMS]
         for name in MEMBERS

@@ -6,13 +6,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from datafeeds import MarketPanel, open_source, synthetic_market
+from tracker_strategies._fingerprint import strategy_fingerprint
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.values import canonical, parse_value
+from tracker_strategies.strategies.registry import is_strategy, load_strategy
 
 #: What runs a cell. They agree to 1e-9; the replay is about three times faster.
 ENGINES = ("replay", "cerebro")
@@ -138,6 +141,12 @@ class Cell:
             "fill": self.fill,
             "engine": self.engine,
             "cash": self.cash,
-            "code": code,
+            "code": code + _own_code(self.strategy),
         }
         return hashlib.sha256(json.dumps(canonical(told)).encode()).hexdigest()[:32]
+
+
+@cache
+def _own_code(strategy: str) -> str:
+    """Fingerprint of a user's own strategy, ``path/to/file.py:Class``; the code version covers those of this project."""
+    return "" if is_strategy(strategy) else f".{strategy_fingerprint(load_strategy(strategy))}"

@@ -14,7 +14,7 @@ import numpy as np
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.values import canonical, parse_value
 from tracker_strategies.strategies import STRATEGIES
-from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
+from tracker_strategies.strategies.registry import check_params, default_params, is_strategy, load_strategy
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,12 @@ def _same(value: Any, default: Any) -> bool:
         return False
 
 
+def name_of(strategy: str) -> str:
+    """The name under which a strategy is kept: that of the command line, or ``path/to/file.py:Class`` as it was given."""
+    cls = load_strategy(strategy)  # refuses a name that nobody has
+    return cls.alias_name if is_strategy(strategy) else strategy
+
+
 @dataclass(frozen=True)
 class Space:
     """Domains of parameters for several strategies.
@@ -90,7 +96,7 @@ class Space:
 
     def __post_init__(self) -> None:
         """Every name is known, every parameter has somebody who takes it."""
-        names = tuple(dict.fromkeys(load_strategy(name).alias_name for name in self.strategies))
+        names = tuple(dict.fromkeys(name_of(name) for name in self.strategies))
         if not names:
             raise ParameterError(f"no strategy to run; name some of {', '.join(c.alias_name for c in STRATEGIES)}")
         object.__setattr__(self, "strategies", names)
@@ -99,7 +105,7 @@ class Space:
             owner, dot, name = key.rpartition(".")
             if name == "fill":
                 raise ParameterError("fill is no parameter of a grid: name the fill modes with fill")
-            if dot and load_strategy(owner).alias_name not in names:
+            if dot and name_of(owner) not in names:
                 raise ParameterError(f"{key}: {owner} is not among the strategies {', '.join(names)}")
             takers = [load_strategy(owner)] if dot else [load_strategy(n) for n in names]
             if not any(name in default_params(cls) for cls in takers):
@@ -110,9 +116,7 @@ class Space:
         known = default_params(load_strategy(strategy))
         common = {k: v for k, v in self.domains.items() if "." not in k and k in known}
         special = {
-            k.rpartition(".")[2]: v
-            for k, v in self.domains.items()
-            if "." in k and load_strategy(k.rpartition(".")[0]).alias_name == strategy
+            k.rpartition(".")[2]: v for k, v in self.domains.items() if "." in k and name_of(k.rpartition(".")[0]) == strategy
         }
         return {**common, **special}
 

@@ -16,10 +16,9 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import ENGINES, Cell, Data, Window
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
-from tracker_strategies.research.sweeps.asking.space import Candidate, Space
+from tracker_strategies.research.sweeps.asking.space import Candidate, Space, name_of
 from tracker_strategies.research.sweeps.asking.windows import WalkForward, windows_of
 from tracker_strategies.strategies import STRATEGIES
-from tracker_strategies.strategies.registry import load_strategy
 
 #: ``tpe`` is for tuning only.
 SEARCHES = ("grid", "random", "halving", "tpe")
@@ -145,7 +144,7 @@ class Sweep:
         if not (isinstance(self.cash, (int, float)) and self.cash > 0.0):
             raise ParameterError(f"cash={self.cash!r} must be positive")
         object.__setattr__(self, "fill", tuple(str(FillMode.parse(name)) for name in self.fill))
-        object.__setattr__(self, "baselines", tuple(load_strategy(name).alias_name for name in self.baselines))
+        object.__setattr__(self, "baselines", tuple(name_of(name) for name in self.baselines))
         if self.search == "grid":
             if self.trials is not None:
                 raise ParameterError("a grid runs every combination: leave out trials, or choose search=random")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from datafeeds import MarketPanel
 from tracker_strategies._fingerprint import code_version
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.research.sweeps.asking.cells import Cell
+from tracker_strategies.research.sweeps.asking.cells import Cell, Data
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import Context, Sweep, open_panels
@@ -122,6 +123,7 @@ def run_sweep(
     watcher: Watcher | None = None,
     extend: bool = False,
     retry: bool = False,
+    panels: Mapping[Data, MarketPanel] | None = None,
 ) -> Summary:
     """Run all cells of a sweep that have no row in ``folder`` yet.
 
@@ -140,6 +142,8 @@ def run_sweep(
         Add to another sweep in the same folder.
     retry : bool, default False
         Run failed cells again.
+    panels : mapping, optional
+        The sweep's panels, where they have been opened before: as :func:`~..asking.spec.open_panels` returns them.
 
     Returns
     -------
@@ -156,7 +160,7 @@ def run_sweep(
         raise ParameterError(
             "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep has grid, random, halving"
         )
-    panels = open_panels(sweep)
+    panels = open_panels(sweep) if panels is None else panels
     contexts = list(sweep.contexts(panels))
     total = count_cells(sweep, contexts)
     watcher, progress = watcher or Unwatched(), None

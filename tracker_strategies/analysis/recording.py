@@ -1,0 +1,89 @@
+"""From a finished run to its :class:`RunRecord`, wherever it lies: in a strategy that cerebro has run, or in a run folder."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+import backtrader as bt
+
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.analysis.runfolder import read_run
+from tracker_strategies.errors import DataError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.tracker import Tracker
+
+#: What pages are made of: a record, the folder of a run, or a strategy that ``cerebro.run`` has returned.
+Run: TypeAlias = RunRecord | str | os.PathLike[str] | bt.Strategy
+
+
+def as_record(run: Run) -> RunRecord:
+    """The scored part of a run."""
+    if isinstance(run, RunRecord):
+        return run.part
+    return read_run(run).part if isinstance(run, (str, os.PathLike)) else record_of(run).part
+
+
+def new_record(
+    cls: type, params: Mapping[str, Any], costs: CostModel | None, tracker: Tracker | None, **columns: Any
+) -> RunRecord:
+    """The record of a run of a class with these parameters; ``columns`` are all fields that those do not tell."""
+    sectors = params.get("sectors")
+    return RunRecord(
+        strategy=getattr(cls, "alias_name", "") or cls.__name__,
+        params={**params, **({} if costs is None else {"costs": asdict(costs)})},
+        events=() if tracker is None else tracker.universe.named_events(columns["symbols"]),
+        sectors=dict(sectors) if isinstance(sectors, Mapping) else {},
+        **columns,
+    )
+
+
+def record_of(
+    strategy: bt.Strategy,
+    *,
+    costs: CostModel | None = None,
+    periods_per_year: float | None = None,
+    kernels: str | None = None,
+) -> RunRecord:
+    """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``.
+
+    Bars per year are the strategy's ``bars_per_year``, or told from the dates, when they are not given. A DiagnosticsAnalyzer
+    ``diagnostics`` is used if there is one.
+    ``costs`` and ``kernels`` (``algorithms.kernels.in_use()``) are for the record.
+    """
+    found = getattr(strategy, "analyzers", None)
+    for name, kind in (("tracking", "TrackingAnalyzer"), ("holdings", "HoldingsAnalyzer")):
+        if not hasattr(found, name):
+            raise DataError(
+                f"{type(strategy).__name__} has no analyzer {name!r}; before cerebro.run(), call "
+                f"cerebro.addanalyzer({kind}, _name={name!r})"
+            )
+    tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
+    year = getattr(strategy.p, "bars_per_year", None) if periods_per_year is None else periods_per_year
+    return new_record(
+        type(strategy),
+        strategy.p._getkwargs(),
+        costs,
+        strategy.tracker if isinstance(strategy, TrackerStrategy) else None,
+        dates=tracking.dates,
+        value=tracking.value,
+        index=tracking.index,
+        targets=tracking.names,
+        symbols=holdings.symbols,
+        weights=holdings.weights,
+        turnover=holdings.turnover,
+        cost=holdings.cost,
+        orders=holdings.orders,
+        periods_per_year=year if year is not None else math.nan,
+        decisions=holdings.decisions,
+        seen=tracking.seen,
+        omega=tracking.omega,
+        diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
+        kernels=kernels,
+        flow=tracking.flow,
+        entry=tracking.entry,
+    )
