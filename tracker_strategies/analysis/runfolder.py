@@ -39,6 +39,7 @@ def write_run(
     folder: str | Path,
     panel: MarketPanel,
     *,
+    scored: RunRecord | None = None,
     eval_from: float | str | None = None,
     seed: int | None = None,
     tearsheet: bool = False,
@@ -51,12 +52,12 @@ def write_run(
     refused. Same inputs, same bytes, but for the time stamp in ``run.json`` (and one in the tear sheet).
 
     The data come first, the tear sheet after: should it fail, or be interrupted, the folder is a finished run without a page, and
-    ``tracker tearsheet FOLDER`` draws it later.
+    ``tracker tearsheet FOLDER`` draws it later. ``scored`` is ``record.since(eval_from)``, where somebody has it already.
     """
     target = Path(folder).expanduser()
-    scored = record.since(eval_from)
+    scored = record.since(eval_from) if scored is None else scored
     with staged_folder(target, "run", RUN_FILES) as stage:
-        write_json(stage / "run.json", describe(record, panel, eval_from=eval_from, seed=seed))
+        write_json(stage / "run.json", describe(record, scored, panel, eval_from=eval_from, seed=seed))
         write_json(stage / "metrics.json", scored.metrics_by_target())
         dates = pd.DatetimeIndex(record.dates, name="date")
         pd.DataFrame(record.weights, index=dates, columns=list(record.symbols)).to_parquet(stage / "weights.parquet")
@@ -100,7 +101,7 @@ def first_scored(scored: RunRecord) -> str | None:
 
 
 def describe(
-    record: RunRecord, panel: MarketPanel, *, eval_from: float | str | None = None, seed: int | None = None
+    record: RunRecord, scored: RunRecord, panel: MarketPanel, *, eval_from: float | str | None = None, seed: int | None = None
 ) -> dict[str, Any]:
     """What was run, on which data, with which versions."""
     return {
@@ -123,7 +124,7 @@ def describe(
         },
         "bars_per_year": record.periods_per_year,
         "entry": asdict(record.entry),
-        "first_scored": first_scored(record.since(eval_from)),
+        "first_scored": first_scored(scored),
         "events": list(record.events),
         "cash": float(record.value[0]),
         "eval_from": eval_from,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from datafeeds.files import replace_file, write_json
+from datafeeds.files import write_json
 from tracker_strategies.analysis.pages.charts import INDEX, LOSS, OTHERS, PORTFOLIO, Chart, chart_style, curve, finish, panels
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, render, write_page
 from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, tally
