@@ -109,6 +109,11 @@ class SweepOptions(SearchOptions):
     eta: Annotated[int, typer.Option(help="Halving: one in eta goes on, with eta times the bars.")] = 3
     rungs: Annotated[int, typer.Option(help="Halving: rounds; the last has all bars.")] = 3
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The markets."""
+        return tuple(self.data or ("sample",))
+
 
 @dataclass(frozen=True)
 class TuneOptions(CostOptions, SearchOptions):
@@ -167,7 +172,7 @@ def run(
     """
     if config is not None and (twice := [*(["strategies"] if strategies else []), *said(options)]):
         raise ParameterError(f"--config says what to run: leave out {' and '.join(twice)}, or the file")
-    options.check(strategies or (), options.data or ())
+    options.check(strategies or (), options.sources)
     from tracker_strategies.cli.sweep_commands import sweep_command
 
     sweep_command(strategies or (), options, work, config=config, out=out, retry=retry)

@@ -50,7 +50,7 @@ def sweep_of(strategies: Sequence[str], options: SweepOptions) -> Sweep:
     """What ``tracker sweep run`` asks for."""
     lists = (numbers(options, name) for name in ("cost_bps", "per_share", "min_fee", "slippage_bps"))
     return Sweep(
-        data=tuple(options.data or ("sample",)),
+        data=options.sources,
         seeds=_seeds(options.seeds),
         fill=words(options.fill),
         costs=tuple(CostModel(*values) for values in product(*lists)),

@@ -120,11 +120,11 @@ class PaperAccount:
             raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
         cls_, chosen = load_strategy(strategy), dict(params or {})
         check_params(cls_, chosen)
-        how = {name: options.pop(name) for name in SOURCE_OPTIONS if name in options}
+        how = {key: options.pop(key) for key in SOURCE_OPTIONS if key in options}
         market = source if isinstance(source, MarketSource) else MarketSource(source, targets, **how)
-        for name in ("members", "clean"):
-            if (told := getattr(market, name)) is not None:
-                raise ParameterError(f"{name}={told!r}: a paper account keeps bars as they come; prepare them in the source")
+        for key in ("members", "clean"):
+            if (told := getattr(market, key)) is not None:
+                raise ParameterError(f"{key}={told!r}: a paper account keeps bars as they come; prepare them in the source")
         if options.get("broker") == "alpaca":
             options = {"clock": "wall", **options, **cash_at_alpaca(options)}
         if options.get("actions"):
@@ -139,7 +139,7 @@ class PaperAccount:
             strategy=absolute(strategy),
             source=absolute(market.source),
             targets=market.targets,
-            gaps="freeze",
+            gaps="freeze",  # for sessions to come; holes of the past were judged when the source was opened
             adjust=market.adjust,
             seed=market.seed,
             renames=market.renames and absolute(market.renames),
