@@ -12,6 +12,7 @@ from .feeds.feed import PanelFeed as PanelFeed
 from .feeds.index_data import IndexData as IndexData
 from .feeds.index_data import SingleIndexData as SingleIndexData
 from .feeds.multi_index import MultiIndexData as MultiIndexData
+from .market_source import MarketSource as MarketSource
 from .markets.market import ExchangeRate as ExchangeRate
 from .markets.market import Market as Market
 from .markets.sessions import SessionReport as SessionReport

@@ -9,37 +9,15 @@ Stored that way a price never changes again. A vendor's "close" does: Yahoo divi
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.errors import DataError
+from datafeeds.choices import Adjustment as Adjustment
 
 FloatArray = NDArray[np.float64]
 PRICES = ("open", "high", "low", "close")
 COLUMNS = (*PRICES, "volume", "dividend", "split")
-
-
-class Adjustment(StrEnum):
-    """Which events a price series is cleared of.
-
-    ``split`` compares with a price index, ``total`` with a total return index; ``raw`` is the record of what was traded, and its
-    returns jump at every split.
-    """
-
-    SPLIT = "split"
-    TOTAL = "total"
-    RAW = "raw"
-
-    @classmethod
-    def parse(cls, name: str) -> Adjustment:
-        """By name, or a :class:`DataError` that lists the names."""
-        try:
-            return cls(name)
-        except ValueError:
-            raise DataError(f"adjust={name!r} is unknown; choose one of {', '.join(cls)}") from None
 
 
 def later_splits(split: FloatArray) -> FloatArray:

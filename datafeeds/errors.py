@@ -17,6 +17,10 @@ class UniverseError(TrackerError, ValueError):
     """A symbol or a target that was asked for is absent, repeated or of the wrong kind."""
 
 
+class ParameterError(TrackerError, ValueError):
+    """A parameter is outside its domain, unknown, or of the wrong type."""
+
+
 class OutputError(TrackerError, OSError):
     """A result cannot be written where it was asked for. Nothing half-written is left behind."""
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from datafeeds.checks import bars_per_year, check_dates, check_mask, check_matrix, check_names, fingerprint_of
 from datafeeds.cleaning.report import CleaningReport
 from datafeeds.errors import DataError, UniverseError
-from datafeeds.wide_frames import GAP_POLICIES as GAP_POLICIES
 from datafeeds.wide_frames import parts_of_frame
 
 FloatArray = NDArray[np.float64]

@@ -17,10 +17,8 @@ from datafeeds.checks import (
     find_holes,
     say_what_is_left_off,
 )
-from datafeeds.errors import DataError
+from datafeeds.choices import GAP_POLICIES, check_choice
 
-#: What to do with a missing price between the first and the last price of a series.
-GAP_POLICIES = ("error", "freeze")
 NO_COMMON_PRICE = "no price in the time that the targets have in common"
 
 
@@ -31,8 +29,7 @@ def parts_of_frame(
 
     See :meth:`MarketPanel.from_frame <datafeeds.panel.MarketPanel.from_frame>`.
     """
-    if gaps not in GAP_POLICIES:
-        raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
+    check_choice("gaps", gaps, GAP_POLICIES)
     check_frame(prices, targets)
     columns = list(prices.columns)
     which = [columns.index(name) for name in targets]

@@ -10,14 +10,14 @@ import hashlib
 import inspect
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
+from tracker_strategies._version import __version__
 from tracker_strategies.algorithms.numerics import kernels
+from tracker_strategies.strategies.registry import is_strategy, load_strategy
 
-DISTRIBUTION = "backtrader-index-tracker"
 _ROOT = Path(__file__).parents[1]
 #: From a bar to an order: learners, execution, strategies.
 TRADES = ("algorithms", "execution", "strategies")
@@ -64,16 +64,21 @@ def strategy_fingerprint(strategy: type) -> str:
     return digest.hexdigest()[:16]
 
 
+def own_code(strategy: str) -> str:
+    """Class and file of a user's own strategy, whatever folder it lies in; empty for those of this project."""
+    if is_strategy(strategy):
+        return ""
+    cls = load_strategy(strategy)
+    source = inspect.getsourcefile(cls)
+    return cls.__qualname__ + ("" if source is None else f"@{hashlib.sha256(Path(source).read_bytes()).hexdigest()}")
+
+
 @cache
 def _version_of_sources() -> str:
     digest = hashlib.sha256()
     for name, path in deciding_sources():
         digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-    try:
-        release = version(DISTRIBUTION)
-    except PackageNotFoundError:
-        release = "unknown"
-    return f"{release}+{digest.hexdigest()[:12]}"
+    return f"{__version__}+{digest.hexdigest()[:12]}"
 
 
 def _sources(parts: Iterable[str]) -> Iterator[tuple[str, Path]]:

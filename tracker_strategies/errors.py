@@ -1,10 +1,6 @@
 """Errors of learners and execution, on top of those of data and files in :mod:`datafeeds.errors`."""
 
-from datafeeds.errors import DataError, LockedError, OutputError, TrackerError, UniverseError
-
-
-class ParameterError(TrackerError, ValueError):
-    """A parameter is outside its domain, unknown, or of the wrong type."""
+from datafeeds.errors import DataError, LockedError, OutputError, ParameterError, TrackerError, UniverseError
 
 
 class InputError(TrackerError, ValueError):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from datafeeds.choices import CLEANING_POLICIES, check_choice
 from datafeeds.cleaning.bad_prices import Suspect, find_jumps, find_no_volume, find_spikes, find_stale
 from datafeeds.cleaning.report import CleaningReport, Finding
 from datafeeds.errors import DataError
@@ -16,8 +17,6 @@ from datafeeds.panel import MarketPanel
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-#: What can be done about a finding.
-CLEANING_POLICIES = ("flag", "drop", "winsorise")
 
 
 def clean(
@@ -178,8 +177,7 @@ def _check(
     actions: Mapping[str, Iterable[Any]] | None,
     panel: MarketPanel,
 ) -> None:
-    if policy not in CLEANING_POLICIES:
-        raise DataError(f"clean={policy!r} is unknown; choose one of {', '.join(CLEANING_POLICIES)}")
+    check_choice("clean", policy, CLEANING_POLICIES)
     for what, value, fits, rule in (
         ("limit", limit, 0.0 < limit < np.inf, "a return > 0, such as 1 for doubled or halved"),
         ("spike", spike, 1.0 < spike < np.inf, "a factor > 1, such as 3"),

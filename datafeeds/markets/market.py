@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from datafeeds.checks import check_dates, check_frame, check_matrix, find_holes
+from datafeeds.choices import GAP_POLICIES, check_choice
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.markets.closing_times import closing_instants
-from datafeeds.panel import GAP_POLICIES, MarketPanel
+from datafeeds.panel import MarketPanel
 from datafeeds.readers.sources import open_frames
 
 FloatArray = NDArray[np.float64]
@@ -117,8 +118,7 @@ class ExchangeRate:
 
 def _sessions(market: Market) -> Sessions:
     wanted = (market.targets,) if isinstance(market.targets, str) else tuple(market.targets)
-    if market.gaps not in GAP_POLICIES:
-        raise DataError(f"gaps={market.gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
+    check_choice("gaps", market.gaps, GAP_POLICIES)
     if isinstance(market.prices, MarketPanel):
         return _of_panel(market.prices, wanted)
     if isinstance(market.prices, str | os.PathLike):

@@ -5,27 +5,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from datafeeds.adjustment import Adjustment
+from datafeeds.choices import GAP_POLICIES, Adjustment, check_choice
 from datafeeds.cleaning.cleaner import clean as cleaned
-from datafeeds.errors import DataError, UniverseError
-from datafeeds.panel import GAP_POLICIES, MarketPanel
+from datafeeds.errors import DataError, ParameterError, UniverseError
+from datafeeds.market_source import SYNTHETIC
+from datafeeds.panel import MarketPanel
 from datafeeds.readers.bar_files import folder_frames, long_frames, read_long_table, read_ticker_folder
 from datafeeds.readers.bars import Frames, is_long
 from datafeeds.readers.columns import naming, one_line
 from datafeeds.readers.dates import parse_dates
 from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, read_unless, shorten
 from datafeeds.synthetic.market import index_names, synthetic_market
+from datafeeds.texts import parse_pairs
 from datafeeds.universe.members import Members, with_members
 from datafeeds.universe.renames import read_renames, rename
 
 #: Named sources beside the path of a file.
-SOURCES = ("sample", "synthetic")
+SOURCES = ("sample", SYNTHETIC)
 _ALTERNATIVES = "use sample, synthetic, or the path of a CSV or Parquet file, or of a folder with one file per ticker"
 _YAHOO = re.compile(r"yahoo:(?P<tickers>.+?):(?P<start>\d{4}-\d\d-\d\d)(?::(?P<end>\d{4}-\d\d-\d\d))?")
 
@@ -100,8 +103,8 @@ def open_source(
 
     Parameters
     ----------
-    source : {"sample", "synthetic", "yahoo:TICKERS:START[:END]"} or path
-        The bundled prices, :func:`synthetic_market` with its defaults, Yahoo, or files: a wide CSV or Parquet file
+    source : {"sample", "synthetic[:KEY=VALUE,...]", "yahoo:TICKERS:START[:END]"} or path
+        The bundled prices, :func:`synthetic_market`, with arguments or its defaults, Yahoo, or files: a wide CSV or Parquet file
         (:func:`read_panel`), a long table, told by its columns (:func:`~datafeeds.read_long_table`), or a folder with
         one file per ticker (:func:`~datafeeds.read_ticker_folder`). A file that is really called `sample` is
         reached as `./sample`.
@@ -135,14 +138,14 @@ def open_source(
 
 def _opened(source: str | os.PathLike[str], targets: str | Sequence[str], gaps: str, seed: int, adjust: str) -> MarketPanel:
     """The source as it is, before anything is done to it."""
-    if gaps not in GAP_POLICIES:
-        raise DataError(f"gaps={gaps!r} is unknown; choose one of {', '.join(GAP_POLICIES)}")
-    Adjustment.parse(adjust)
+    check_choice("gaps", gaps, GAP_POLICIES)
+    check_choice("adjust", adjust, Adjustment)
     if source == "sample":
         return load_sample(targets)
-    if source == "synthetic":
-        return _synthetic((targets,) if isinstance(targets, str) else tuple(targets), seed)
-    if str(source).partition(":")[0] == "yahoo":
+    kind, _, more = str(source).partition(":")
+    if kind == SYNTHETIC:
+        return _synthetic((targets,) if isinstance(targets, str) else tuple(targets), seed, more)
+    if kind == "yahoo":
         return _yahoo(str(source), targets, gaps, adjust)
     path = Path(source)
     if path.parent == Path() and not path.suffix and not os.path.exists(source):
@@ -172,8 +175,8 @@ def _yahoo(source: str, targets: str | Sequence[str], gaps: str, adjust: str) ->
     return yahoo_panel(targets, asked["tickers"], asked["start"], asked["end"], adjust=adjust, mode="prefer-cache", gaps=gaps)
 
 
-def _synthetic(targets: tuple[str, ...], seed: int) -> MarketPanel:
-    """The default synthetic market, with just the indices that were asked for."""
+def _synthetic(targets: tuple[str, ...], seed: int, more: str) -> MarketPanel:
+    """A synthetic market, with just the indices that were asked for. ``more`` are arguments, ``n_assets=40,n_bars=300``."""
     known = index_names(9)
     unknown = [name for name in targets if name not in known]
     if unknown:
@@ -182,9 +185,17 @@ def _synthetic(targets: tuple[str, ...], seed: int) -> MarketPanel:
         )
     if not targets:
         raise UniverseError("no target to track; name at least one index")
-    columns = [known.index(name) for name in targets]
-    panel = synthetic_market(seed=seed, n_indices=max(columns) + 1)
-    return MarketPanel(panel.dates, panel.symbols, panel.close, targets, panel.target_close[:, columns], source="synthetic")
+    name = f"{SYNTHETIC}:{more}" if more else SYNTHETIC
+    given = parse_pairs(more.split(",") if more else (), f"data {name!r}:", "synthetic:n_assets=40")
+    if given.keys() & {"seed", "n_indices"}:
+        raise ParameterError(f"data {name!r}: choose the seeds with seeds (--seed), the indices with index")
+    columns = [known.index(target) for target in targets]
+    try:
+        panel = synthetic_market(seed=seed, n_indices=max(columns) + 1, **given)
+    except TypeError as problem:
+        raise ParameterError(f"data {name!r}: {str(problem).partition('() ')[2] or problem}") from None
+    seen = None if panel.target_seen is None else panel.target_seen[:, columns]
+    return replace(panel, targets=targets, target_close=panel.target_close[:, columns], target_seen=seen, source=SYNTHETIC)
 
 
 def _build(table: WideTable, targets: str | Sequence[str], gaps: str, source: str) -> MarketPanel:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from datafeeds.adjustment import Adjustment, adjust, whole_bars
+from datafeeds.choices import GAP_POLICIES
 from datafeeds.errors import DataError, UniverseError
-from datafeeds.panel import GAP_POLICIES, MarketPanel
+from datafeeds.panel import MarketPanel
 from datafeeds.yahoo.cache import PriceCache, PriceSeries
 from datafeeds.yahoo.patience import Patience
 from datafeeds.yahoo.refresh import Mode, SeriesKeeper

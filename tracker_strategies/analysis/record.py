@@ -161,8 +161,7 @@ class RunRecord:
         """(T-1,) return of the account minus that of what is tracked; 0 before the account was at its target, and 0 on a holiday
         of the index, made up for on the next bar.
         """
-        r, y = self.bar_by_bar()
-        return r - y
+        return np.asarray(np.subtract(*self.bar_by_bar()))
 
     def excess_path(self, target: int | None = None) -> FloatArray:
         """(T,) log return of the account over that of an index (None: of what is tracked), cumulated from 0 at the base row."""
@@ -175,7 +174,10 @@ class RunRecord:
 
         Learning is not affected: it started at the first bar. Of an account that never got there only the last row is left.
         """
-        row = start_row(self.dates, start)
+        return self.scored_from(start_row(self.dates, start))
+
+    def scored_from(self, row: int) -> RunRecord:
+        """The same, from a row on."""
         there = self.entry.row
         return self.from_row(len(self.dates) - 1 if there is None else max(row - 1, there))
 
@@ -225,10 +227,14 @@ class RunRecord:
 
     def metrics(self, target: int | None = None) -> dict[str, float]:
         """The figures of ``metrics.json`` against one of the indices, or against what is tracked: the only one, or the blend."""
+        known: dict[int | None, dict[str, float]] = vars(self).setdefault("_figures", {})  # tables, files and pages ask for them
+        if target not in known:
+            known[target] = self._metrics(target)
+        return dict(known[target])
+
+    def _metrics(self, target: int | None) -> dict[str, float]:
         part, (r, y) = self.part, self.scored(target)
-        core = dict.fromkeys(METRIC_KEYS, math.nan) | {"n_bars": 0.0}
-        if len(r):
-            core |= tracking_metrics(r, y)
+        core = dict.fromkeys(METRIC_KEYS, math.nan) | (tracking_metrics(r, y) if len(r) else {"n_bars": 0.0})
         if len(part.value) > 1:
             core["turnover"] = float(part.turnover[1:].mean())
             core["cost_bps"] = 1e4 * float((part.cost[1:] / part.value[:-1]).mean())

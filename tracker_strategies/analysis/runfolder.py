@@ -46,6 +46,7 @@ def write_run(
     folder: str | Path,
     panel: MarketPanel,
     *,
+    scored: RunRecord | None = None,
     eval_from: float | str | None = None,
     seed: int | None = None,
 ) -> Path:
@@ -53,12 +54,14 @@ def write_run(
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
     refused. Same inputs, same bytes, but for the time stamp in ``run.json``. Whoever wants a page calls
-    :func:`~tracker_strategies.analysis.pages.tear_sheet.tearsheet` on the folder after.
+    :func:`~tracker_strategies.analysis.pages.tear_sheet.tearsheet` on the folder after. ``scored`` is the part from there on,
+    where somebody has it already.
     """
     target = Path(folder).expanduser()
+    scored = record.since(eval_from) if scored is None else scored
     with staged_folder(target, "run", RUN_FILES) as stage:
-        write_json(stage / "run.json", describe(record, panel, eval_from=eval_from, seed=seed))
-        write_json(stage / "metrics.json", record.since(eval_from).metrics_by_target())
+        write_json(stage / "run.json", describe(record, scored, panel, eval_from=eval_from, seed=seed))
+        write_json(stage / "metrics.json", scored.metrics_by_target())
         dates = pd.DatetimeIndex(record.dates, name="date")
         pd.DataFrame(record.weights, index=dates, columns=list(record.symbols)).to_parquet(stage / "weights.parquet")
         if record.decisions is not None:
@@ -166,7 +169,7 @@ def first_scored(scored: RunRecord) -> str | None:
 
 
 def describe(
-    record: RunRecord, panel: MarketPanel, *, eval_from: float | str | None = None, seed: int | None = None
+    record: RunRecord, scored: RunRecord, panel: MarketPanel, *, eval_from: float | str | None = None, seed: int | None = None
 ) -> dict[str, Any]:
     """What was run, on which data, with which versions."""
     return {
@@ -189,7 +192,7 @@ def describe(
         },
         "bars_per_year": record.periods_per_year,
         "entry": asdict(record.entry),
-        "first_scored": first_scored(record.since(eval_from)),
+        "first_scored": first_scored(scored),
         "events": list(record.events),
         "cash": float(record.value[0]),
         "eval_from": eval_from,

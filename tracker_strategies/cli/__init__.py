@@ -1,4 +1,4 @@
-"""The command ``tracker``."""
+"""The command ``tracker``. Imports nothing heavy: ``tracker --help``, and every refusal of a word, has to be fast."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import typer
 from datafeeds.errors import DataWarning
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.leaderboard import leaderboard
+from tracker_strategies.cli.options import Adjust, AsJson, RunOptions, grouped, is_run_folder
 from tracker_strategies.cli.paper import app as paper
 from tracker_strategies.cli.sweep import app as sweep
 from tracker_strategies.cli.sweep import tune
-from tracker_strategies.errors import TrackerError
+from tracker_strategies.errors import ParameterError, TrackerError
 
 app = typer.Typer(
     name="tracker",
@@ -25,69 +26,23 @@ app = typer.Typer(
     help="Index trackers that learn online, run through backtrader. Start with [bold]tracker demo[/].",
 )
 
-Data = Annotated[
-    str,
-    typer.Option(
-        "--data",
-        metavar="SOURCE",
-        help="sample, synthetic, a wide CSV or Parquet file, a long table of bars, a folder with one file per ticker, "
-        "or yahoo:AAPL,MSFT:2015-01-01.",
-    ),
-]
-Index = Annotated[
-    list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
-]
-Param = Annotated[
-    list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy; repeat for several.")
-]
-Fill = Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")]
-CostBps = Annotated[float, typer.Option(help="Commission in basis points of the traded value.")]
-PerShare = Annotated[float, typer.Option(help="Commission per share, in money.")]
-MinFee = Annotated[float, typer.Option(help="Least commission of one order, in money.")]
-SlippageBps = Annotated[float, typer.Option(help="Slippage in basis points of the price.")]
-Lot = Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")]
-Cash = Annotated[float, typer.Option(help="Starting cash.")]
-Coordinates = Annotated[
-    str | None,
-    typer.Option(
-        metavar="weights|holdings",
-        help="What stays constant while the algorithm is passive; with holdings no order is sent then. "
-        "The strategy's own choice by default.",
-    ),
-]
-EvalFrom = Annotated[
-    str | None,
-    typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning starts at the first bar all the same."),
-]
-Gaps = Annotated[str, typer.Option(help="A price missing inside a series: error, or freeze (treat it as a trading halt).")]
-Adjust = Annotated[
-    str,
-    typer.Option(
-        metavar="split|total|raw", help="For bars and Yahoo: adjust for splits, for dividends too (total), or not at all."
-    ),
-]
-Members = Annotated[
-    str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: who belonged to the index when.")
-]
-Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="Table of old, new, date: ticker changes.")]
-Sectors = Annotated[
-    str | None,
-    typer.Option(
-        "--sectors", metavar="FILE", help="Table of symbol, sector: drawn on the tear sheet, and for strategies with max_sector."
-    ),
-]
-Clean = Annotated[
-    str | None,
-    typer.Option(
-        metavar="flag|drop|winsorise",
-        help="Look for bad prices and report them on stderr and in run.json; drop or cut them, or only flag them.",
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
-Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
-Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
-NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
+
+def show_version(wanted: bool) -> None:
+    """``tracker --version``."""
+    if wanted:
+        from tracker_strategies._version import __version__
+
+        print(f"tracker {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def tracker(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Options of the command itself."""
 
 
 @app.command("list")
@@ -98,38 +53,28 @@ def list_strategies() -> None:
     show_strategies()
 
 
+@grouped
 def run(
     strategies: Annotated[
-        list[str], typer.Argument(metavar="STRATEGY", help="Names of strategies: see 'tracker list'; or folders of runs.")
+        list[str],
+        typer.Argument(
+            metavar="STRATEGY", help="Names of strategies: see 'tracker list', or path/to/file.py:Class; or folders of runs."
+        ),
     ],
-    data: Data = "sample",
-    index: Index = None,
-    param: Param = None,
-    fill: Fill = "next_open",
-    cost_bps: CostBps = 0.0,
-    per_share: PerShare = 0.0,
-    min_fee: MinFee = 0.0,
-    slippage_bps: SlippageBps = 0.0,
-    lot: Lot = 0.0,
-    cash: Cash = 1_000_000.0,
-    coordinates: Coordinates = None,
-    eval_from: EvalFrom = None,
-    gaps: Gaps = "error",
-    adjust: Adjust = "split",
-    members: Members = None,
-    renames: Renames = None,
-    sectors: Sectors = None,
-    clean: Clean = None,
-    seed: Seed = 0,
-    out: Out = None,
-    html: Html = None,
-    as_json: AsJson = False,
-    no_tearsheet: NoSheet = False,
+    options: RunOptions,
 ) -> None:
-    """Run strategies on the same data with the same costs."""
-    from tracker_strategies.cli.run import Request, run_strategies
+    """Run strategies on the same data with the same costs; or compare runs that were written before."""
+    if any(is_run_folder(name) for name in strategies):
+        if options != RunOptions(html=options.html, as_json=options.as_json):
+            raise ParameterError(f"{strategies[0]} and others are finished runs: only --html and --json can be asked of them")
+        from tracker_strategies.cli.show import compare_folders
 
-    run_strategies(strategies, Request.build(locals()))
+        compare_folders(strategies, page=options.html, as_json=options.as_json)
+        return
+    options.check(strategies)
+    from tracker_strategies.cli.run import run_strategies
+
+    run_strategies(strategies, options)
 
 
 app.command(

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from tracker_strategies.cli.options import Adjust, Index, Members, PriceOptions, Renames
+
+if TYPE_CHECKING:
+    from datafeeds import CleaningReport, SessionReport
+
+#: Names that a line of the report shows before it says how many more there are.
+FEW = 5
 
 app = typer.Typer(
     name="data",
@@ -24,25 +33,89 @@ def data() -> None:
 @app.command()
 def check(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="What --data of 'tracker run' takes.")],
-    index: Annotated[
-        list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
-    ] = None,
+    index: Index = None,
     exchange: Annotated[
         str | None,
         typer.Option(metavar="XNYS", help="Compare the dates with the sessions of this exchange: XNYS, XTKS, XLON, ..."),
     ] = None,
-    members: Annotated[
-        str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: who belonged to the index when.")
-    ] = None,
-    adjust: Annotated[
-        str, typer.Option(metavar="split|total|raw", help="For bars and Yahoo: which corporate actions are in the prices.")
-    ] = "split",
+    members: Members = None,
+    renames: Renames = None,
+    adjust: Adjust = "split",
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON on stdout and nothing else.")] = False,
 ) -> None:
     """A report on a panel: coverage, gaps, outliers, listings, survivorship, and how well it can track its index at best.
 
     Example: tracker data check prices.csv --exchange XNYS
     """
-    from tracker_strategies.research.data_check import run_check
+    market = PriceOptions(index, adjust=adjust, members=members, renames=renames).source(source)
+    from tracker_strategies.research.data_check import look_at
 
-    run_check(source, tuple(index or ("INDEX",)), exchange=exchange, members=members, adjust=adjust, as_json=as_json)
+    found, report, sessions = look_at(market, exchange)
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        show(found, report, sessions)
+
+
+def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport | None) -> None:
+    """Print the report for people."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from datafeeds.cleaning.report import SHOWN
+
+    console = Console(highlight=False)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+
+    def row(name: str, text: str) -> None:
+        table.add_row(name, text)
+
+    row("source", f"{found['source']}: {found['n_bars']} bars x {found['n_assets']} assets, {found['first']} to {found['last']}")
+    for left in found["cut"]:
+        row("[yellow]left off[/]", f"[yellow]{escape(left)}[/]")
+    row("bars a year", f"{found['periods_per_year']:g}")
+    row(
+        "coverage",
+        f"{found['coverage']['bars']:.2%} of all bars; {found['coverage']['complete_assets']:.0%} of the assets are complete",
+    )
+    row("gaps", _listed(found["gaps"], "no holes inside any series", total=True))
+    row("listings", _listed(found["listings"], "none after the first date"))
+    row("delistings", _listed(found["delistings"], "none before the last date"))
+    if found["joined"] or found["left"]:
+        row("members", f"{found['joined']} joined and {found['left']} left the index in this period")
+    if found["dropped"]:
+        row("dropped", _listed(found["dropped"], ""))
+    if found["survivorship_warning"]:
+        row(
+            "[yellow]survivorship[/]",
+            "[yellow]no name ever leaves: these assets were probably chosen because they survived. Expect excess returns that "
+            "nobody could have earned; bring the names that left, or --members with their dates.[/]",
+        )
+    for name, t in found["tracking"].items():
+        corr = "-" if t["equal_weight_correlation"] is None else f"{t['equal_weight_correlation']:.3f}"
+        row(f"{name}", f"equal weights: correlation {corr}, tracking error {_bp(t['equal_weight_te_rms'])} bp a bar (RMS)")
+        loose = "; more assets than returns: it says little about the future" if t["floor_assets"] > t["n_returns"] else ""
+        row(
+            "",
+            f"floor in hindsight, long-only: {_bp(t['floor_te_rms'])} bp a bar with {t['floor_names']} of "
+            f"{t['floor_assets']} complete assets{loose}",
+        )
+    if sessions is not None:
+        row("sessions", str(sessions))
+    console.print(table)
+    console.print(report.table(SHOWN), markup=False, soft_wrap=True)
+
+
+def _bp(value: float | None) -> str:
+    return "-" if value is None else f"{1e4 * value:.2f}"
+
+
+def _listed(names: dict[str, Any], none: str, *, total: bool = False) -> str:
+    if not names:
+        return none
+    shown = ", ".join(f"{name} ({value})" for name, value in list(names.items())[:FEW])
+    many = f"{sum(names.values())} in {len(names)} series" if total else f"{len(names)}"
+    return f"{many}: {shown}{', ...' if len(names) > FEW else ''}"

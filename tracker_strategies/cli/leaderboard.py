@@ -64,6 +64,7 @@ def leaderboard(
 
 def _leaderboard(given: Mapping[str, Any]) -> None:
     """The command, with its options by name."""
+    from tracker_strategies.cli.progress import watching
     from tracker_strategies.research.leaderboard import rivals, tables
     from tracker_strategies.research.leaderboard.run import (
         COMPARISON,
@@ -73,7 +74,6 @@ def _leaderboard(given: Mapping[str, Any]) -> None:
         open_markets,
         run_leaderboard,
     )
-    from tracker_strategies.research.sweeps.running.watch import watching
 
     notes, remarks = Console(stderr=True), []
     skfolio = given["skfolio"] and rivals.has_skfolio()

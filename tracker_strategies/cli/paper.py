@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from tracker_strategies.cli.options import AsJson, StrategyOptions, grouped
 from tracker_strategies.errors import TrackerError
 
 app = typer.Typer(
@@ -20,63 +22,53 @@ app = typer.Typer(
 )
 
 Folder = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Folder of the account.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
 
 
-@app.command()
-def init(
-    folder: Folder,
-    strategy: Annotated[str, typer.Argument(help="Name as 'tracker list' shows it, or path/to/file.py:Class.")],
-    data: Annotated[
-        str, typer.Option("--data", metavar="SOURCE", help="A wide CSV or Parquet file that grows, sample or synthetic.")
-    ] = "sample",
-    index: Annotated[list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default.")] = None,
-    param: Annotated[list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy.")] = None,
-    fill: Annotated[
-        str, typer.Option(help="next_open (honest), or close (what the papers assume; simulated only).")
-    ] = "next_open",
-    lot: Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")] = 0.0,
-    cash: Annotated[float | None, typer.Option(help="Starting cash, 1,000,000 by default; at Alpaca, what is there.")] = None,
-    cost_bps: Annotated[float, typer.Option(help="Commission in basis points of the traded value.")] = 0.0,
-    per_share: Annotated[float, typer.Option(help="Commission per share, in money.")] = 0.0,
-    min_fee: Annotated[float, typer.Option(help="Least commission of one order, in money.")] = 0.0,
-    slippage_bps: Annotated[float, typer.Option(help="Slippage in basis points of the price.")] = 0.0,
+@dataclass(frozen=True)
+class AccountOptions(StrategyOptions):
+    """An account as it was asked for: a strategy on a market, and who trades for it."""
+
+    cash: Annotated[float | None, typer.Option(help="Starting cash, 1,000,000 by default; at Alpaca, what is there.")] = None
     start: Annotated[
         str | None, typer.Option(metavar="DATE", help="First session that may trade; by default the newest one.")
-    ] = None,
-    replay: Annotated[str | None, typer.Option(metavar="DATE", help="Practise on recorded history from this date on.")] = None,
-    broker: Annotated[
-        str, typer.Option(help="simulated, or alpaca (its paper account; keys from the environment).")
-    ] = "simulated",
-    url: Annotated[str, typer.Option(help="Address of the broker; only paper hosts and this computer are allowed.")] = "",
-    clock: Annotated[
-        str | None, typer.Option(help="What tells the newest session: data (simulated) or wall (the calendar).")
-    ] = None,
-    calendar: Annotated[str, typer.Option(help="Exchange whose sessions count: XNYS, XLON, XETR, ...")] = "XNYS",
-    actions: Annotated[str, typer.Option(metavar="FILE", help="CSV of corporate actions: date,symbol,kind,value.")] = "",
+    ] = None
+    replay: Annotated[str | None, typer.Option(metavar="DATE", help="Practise on recorded history from this date on.")] = None
+    broker: Annotated[str, typer.Option(help="simulated, or alpaca (its paper account; keys from the environment).")] = (
+        "simulated"
+    )
+    url: Annotated[str, typer.Option(help="Address of the broker; only paper hosts and this computer are allowed.")] = ""
+    clock: Annotated[str | None, typer.Option(help="What tells the newest session: data (simulated) or wall (the calendar).")] = (
+        None
+    )
+    calendar: Annotated[str, typer.Option(help="Exchange whose sessions count: XNYS, XLON, XETR, ...")] = "XNYS"
+    actions: Annotated[str, typer.Option(metavar="FILE", help="CSV of corporate actions: date,symbol,kind,value.")] = ""
     limit: Annotated[
         list[str] | None, typer.Option("--limit", metavar="KEY=VALUE", help="A limit: see 'tracker paper limits'.")
-    ] = None,
+    ] = None
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="KEY=P", help="Trouble on purpose: reject, partial, delay, duplicate, disconnect."),
-    ] = None,
-    adjust: Annotated[
-        str, typer.Option(help="For bars and Yahoo: adjust for splits, for dividends too (total), or not (raw).")
-    ] = "split",
-    gaps: Annotated[str, typer.Option(help="A price missing inside a series: freeze (a trading halt) or error.")] = "freeze",
-    seed: Annotated[int, typer.Option(help="Seed of the synthetic market.")] = 0,
+    ] = None
     verify_every: Annotated[
         int, typer.Option(help="Replay all history every so many sessions; between, go on from a checkpoint.")
-    ] = 20,
+    ] = 20
+
+
+@app.command()
+@grouped
+def init(
+    folder: Folder,
+    strategy: Annotated[str, typer.Argument(help="Name as 'tracker list' shows it, or path/to/file.py:Class.")],
+    options: AccountOptions,
 ) -> None:
     """Open an account in a new folder.
 
     Example: tracker paper init demo apas --data prices.csv --cost-bps 5 --limit max_weight=0.2
     """
+    options.check([strategy])
     from tracker_strategies.cli.paper_commands import open_account
 
-    open_account(dict(locals()))
+    open_account(folder, strategy, options)
 
 
 @app.command()

@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.costs import CostModel
+from datafeeds import read_sectors
+from datafeeds.texts import parse_pairs
+from tracker_strategies.cli.paper import AccountOptions
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.config import RiskLimits
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.step import StepResult
 from tracker_strategies.papertrade.views.status import AccountStatus, status_of
+from tracker_strategies.strategies.registry import check_params, load_strategy
 
 #: Rows of holdings in the status table.
 SHOWN = 15
 
 
-def open_account(given: Mapping[str, Any]) -> None:
+def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     """``init``."""
-    params = {"fill": given["fill"], "lot": given["lot"], **parse_pairs(given["param"], "--param")}
-    options = {k: given[k] for k in ("broker", "url", "calendar", "actions", "adjust", "gaps", "seed", "verify_every")}
-    options |= {k: given[k] for k in ("cash", "clock") if given[k] is not None}
+    cls, panel = load_strategy(strategy), None
+    check_params(cls, options.params)
+    sectors: dict[str, str] = {}
+    if options.sectors is not None:
+        panel = options.market.open()
+        sectors = read_sectors(options.sectors, panel.symbols)
+    same = {name: getattr(options, name) for name in ("start", "replay", "broker", "url", "calendar", "actions", "verify_every")}
     account = PaperAccount.create(
-        given["folder"],
-        given["strategy"],
-        given["data"],
-        params,
-        targets=tuple(given["index"] or ("INDEX",)),
-        start=given["start"],
-        replay=given["replay"],
-        limits=RiskLimits().changed(parse_pairs(given["limit"], "--limit")),
-        costs=CostModel(given["cost_bps"], given["per_share"], given["min_fee"], given["slippage_bps"]),
-        faults=parse_pairs(given["fault"], "--fault"),
-        **options,
+        folder,
+        strategy,
+        options.market,
+        options.params_of(cls, sectors),
+        panel=panel,
+        limits=RiskLimits().changed(parse_pairs(options.limit or (), "--limit")),
+        costs=options.costs,
+        faults=parse_pairs(options.fault or (), "--fault"),
+        **same,
+        **{name: value for name in ("cash", "clock") if (value := getattr(options, name)) is not None},
     )
     config, console = account.config, Console()
     console.print(
@@ -232,17 +235,3 @@ def export_account(folder: str, out: str, kind: str) -> None:
 
     for path in export(PaperAccount(folder), Path(out).expanduser(), kind):
         Console().print(f"wrote {path}", highlight=False)
-
-
-def parse_pairs(pairs: Sequence[str] | None, what: str) -> dict[str, Any]:
-    """``key=value`` texts as a dict; values are numbers, ``none``, text, or for ``allow`` names with commas between."""
-    found: dict[str, Any] = {}
-    for pair in pairs or ():
-        key, equals, text = pair.partition("=")
-        if not equals or not key.strip():
-            raise ParameterError(f"{what} {pair!r} must look like key=value")
-        try:
-            found[key.strip()] = None if text.strip().lower() == "none" else ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            found[key.strip()] = tuple(text.split(",")) if key.strip() == "allow" else text
-    return found

@@ -1,223 +1,143 @@
-"""What the commands of :mod:`tracker_strategies.cli` do. Apart from it so that ``tracker --help`` imports nothing heavy."""
+"""What ``tracker run``, ``compare``, ``demo`` and ``list`` do: from options to records, each on disk before the next begins."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from datafeeds import MarketPanel, open_source, read_sectors
+from datafeeds import MarketPanel, read_sectors
 from datafeeds.cleaning.report import SHOWN
 from datafeeds.files import check_place
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
-from tracker_strategies.cli.show import compare_folders, draw_sheets, is_run_name, metrics_table, show_runs
-from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.cli.options import RunOptions
+from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
+from tracker_strategies.errors import OutputError
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
-from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
+from tracker_strategies.strategies.registry import check_params, default_params, labels_of, load_strategy
 
-#: The baselines that the demo and every tear sheet show beside a strategy.
-BASELINES = ("equal-weight", "buy-and-hold")
+#: What the demo shows beside the recommended tracker.
+DEMO = ("ensemble", "pa", "equal-weight", "buy-and-hold")
 DEMO_COST_BPS = 5.0
 
 
 @dataclass(frozen=True)
-class Request:
-    """A backtest as asked for on the command line, checked before anything runs."""
+class Plan:
+    """Everything that runs need, opened and checked: what can be refused was refused before it was made.
 
-    data: str = "sample"
-    targets: tuple[str, ...] = ("INDEX",)
-    params: Mapping[str, Any] = field(default_factory=dict)
-    fill: FillMode = FillMode.NEXT_OPEN
-    costs: CostModel = field(default_factory=CostModel)
-    lot: float = 0.0
-    cash: float = 1_000_000.0
-    eval_from: str | None = None
-    gaps: str = "error"
-    adjust: str = "split"
-    members: str | None = None
-    renames: str | None = None
-    sectors: str | None = None
-    clean: str | None = None
-    seed: int = 0
-    out: str | None = None
-    html: str | None = None
-    as_json: bool = False
-    tearsheet: bool = True
+    Parameters
+    ----------
+    panel : MarketPanel
+    runs : mapping of names to classes and their parameters
+    sectors : mapping of symbols to sectors
+        Empty where nobody told.
+    first : int
+        First row that may be scored.
+    places : mapping of names to folders
+        Where results go; empty if they are only shown.
+    """
 
-    @classmethod
-    def build(cls, given: Mapping[str, Any]) -> Self:
-        """From the options of ``run`` and ``compare``."""
-        coordinates = {} if given["coordinates"] is None else {"coordinates": given["coordinates"]}
-        same = "data lot cash eval_from gaps adjust members renames sectors clean seed out html as_json"
-        return cls(
-            targets=tuple(given["index"] or ("INDEX",)),
-            params=coordinates | parse_params(given["param"] or ()),
-            fill=FillMode.parse(given["fill"]),
-            costs=CostModel(given["cost_bps"], given["per_share"], given["min_fee"], given["slippage_bps"]),
-            tearsheet=not given["no_tearsheet"],
-            **{name: given[name] for name in same.split()},
-        )
+    panel: MarketPanel
+    runs: Mapping[str, tuple[type[TrackerStrategy], Mapping[str, Any]]]
+    sectors: Mapping[str, str]
+    first: int
+    places: Mapping[str, Path]
 
 
-def open_panel(request: Request) -> MarketPanel:
-    """The market that a request asks for."""
-    return open_source(
-        request.data,
-        request.targets,
-        gaps=request.gaps,
-        seed=request.seed,
-        adjust=request.adjust,
-        members=request.members,
-        renames=request.renames,
-        clean=request.clean,
-    )
-
-
-def run_strategies(names: Sequence[str], request: Request) -> None:
-    """Run one or several strategies and show, print or write what came out; or compare runs that were written before."""
-    if any(is_run_name(name) for name in names):
-        if request != Request(html=request.html, as_json=request.as_json):
-            raise ParameterError(f"{names[0]} and others are finished runs: only --html and --json can be asked of them")
-        compare_folders(names, page=request.html, as_json=request.as_json)
-        return
+def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
+    """Load strategies and data, and refuse what cannot work."""
     classes = list(dict.fromkeys(load_strategy(name) for name in names))
-    own = [params_for(cls, request, strict=len(classes) == 1) for cls in classes]
-    if len(classes) > 1:
-        for key in request.params:
-            if not any(key in p for p in own):
-                check_params(classes[0], {key: None})
-    if request.html is not None:
-        check_page(Path(request.html).expanduser())
-    panel = open_panel(request)
-    sectors = {} if request.sectors is None else read_sectors(request.sectors, panel.symbols)
-    if sectors:
-        for cls, params in zip(classes, own, strict=True):
-            params |= {"sectors": sectors} if "sectors" in default_params(cls) and "max_sector" in params else {}
-    start_row(panel.dates, request.eval_from)
-    folder = None if request.out is None else Path(request.out).expanduser()
-    places = {} if folder is None else {c.alias_name: folder if len(classes) == 1 else folder / c.alias_name for c in classes}
+    labels = labels_of(classes)
+    for key in options.params:
+        if not any(key in default_params(cls) for cls in classes):
+            check_params(classes[0], {key: None})
+    page = None if options.html is None else Path(options.html).expanduser()
+    if page is not None:
+        check_page(page)
+    _ = options.costs  # refused before minutes of reading
+    panel = options.market.open()
+    sectors = {} if options.sectors is None else read_sectors(options.sectors, panel.symbols)
+    runs = {label: (cls, options.params_of(cls, sectors)) for label, cls in zip(labels, classes, strict=True)}
+    first = start_row(panel.dates, options.eval_from)
+    folder = None if options.out is None else Path(options.out).expanduser()
+    places = {} if folder is None else {label: folder if len(runs) == 1 else folder / label for label in runs}
     for place in places.values():
         check_place(place, "run", RUN_FILES)
-        if request.html is not None and place.resolve() in Path(request.html).expanduser().resolve().parents:
+        if page is not None and place.resolve() in page.resolve().parents:
             raise OutputError(
-                f"--html {request.html} lies in the run folder {place}, which is replaced as a whole; choose another"
+                f"--html {options.html} lies in the run folder {place}, which is replaced as a whole; choose another"
             )
-    if folder is not None and len(classes) > 1 and (folder / "run.json").exists():
+    if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
-    console = Console(stderr=True)
-    if panel.cleaning is not None:
-        console.print(panel.cleaning.table(SHOWN), markup=False, highlight=False, soft_wrap=True)
+    return Plan(panel, runs, sectors, first, places)
 
-    def keep(record: RunRecord) -> RunRecord:
-        """A finished run is on disk before the next begins, and before anything is drawn."""
-        told = replace(record, sectors=sectors)
-        if places:
-            seed = request.seed if request.data == "synthetic" else None
-            write_run(told, places[told.strategy], panel, eval_from=request.eval_from, seed=seed)
-            console.print(f"wrote [bold]{escape(str(places[told.strategy]))}[/]", soft_wrap=True)
-        return told
 
-    records = run_all(panel, classes, own, request, console, keep)
-    scored = [r.since(request.eval_from) for r in records]
-    words = setting_of(scored[0], panel, request)
-    show_runs(scored, words, page=request.html, as_json=request.as_json)
-    if places and request.tearsheet:
-        draw_sheets(records, places, baselines=records, start=request.eval_from, console=console)
+def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable[[Path], None]) -> list[RunRecord]:
+    """The scored parts of the runs, one after the other, with a progress bar when a person is watching.
+
+    A finished run is on disk before the next begins, and before anything is drawn.
+    """
+    panel, keep = plan.panel, options.out is not None
+    seed = options.seed if options.market.synthetic else None
+    columns = (TextColumn("{task.description:>16}"), BarColumn(), TextColumn("{task.completed}/{task.total} bars"))
+    found = []
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
+        for name, (cls, params) in plan.runs.items():
+            task = progress.add_task(name, total=panel.n_bars)
+            tick = _Tick(progress, task)
+            record = backtest(
+                panel, cls, params, costs=options.costs, cash=options.cash, on_bar=tick, orders=keep, diagnostics=keep
+            )
+            progress.update(task, completed=panel.n_bars)
+            record = replace(record, strategy=name, sectors=plan.sectors or record.sectors)
+            scored = record.scored_from(plan.first)
+            if keep:
+                wrote(write_run(record, plan.places[name], panel, scored=scored, eval_from=options.eval_from, seed=seed))
+            found.append(scored)
+    return found
+
+
+def run_strategies(names: Sequence[str], options: RunOptions) -> None:
+    """Run one or several strategies and show, print or write what came out."""
+    plan, console = plan_runs(names, options), Console(stderr=True)
+    if plan.panel.cleaning is not None:
+        console.print(plan.panel.cleaning.table(SHOWN), markup=False, highlight=False, soft_wrap=True)
+    wrote = lambda place: console.print(f"wrote [bold]{escape(str(place))}[/]", soft_wrap=True)  # noqa: E731
+    records = carry_out(plan, options, console, wrote)
+    show_runs(records, setting_of(records[0], plan.panel, options), page=options.html, as_json=options.as_json)
+    if plan.places and not options.no_tearsheet:
+        draw_sheets(records, plan.places, baselines=records, console=console)
 
 
 def run_demo(out: str) -> None:
     """The ensemble, PA and the baselines on the sample; see ``tracker demo --help``."""
-    request = Request(costs=CostModel(bps=DEMO_COST_BPS), out=out)
-    panel = open_source(request.data, request.targets)
-    classes = [load_strategy(name) for name in ("ensemble", "pa", *BASELINES)]
-    for cls in classes:
-        check_place(Path(out).expanduser() / cls.alias_name, "run", RUN_FILES)
-    console = Console()
+    options = RunOptions(cost_bps=DEMO_COST_BPS, out=out)
+    plan, console = plan_runs(DEMO, options), Console()
+    panel = plan.panel
     console.print(f"{panel.n_assets} large US stocks and the S&P 500, {panel.day(0)} to {panel.day(-1)}, {panel.n_bars} bars.")
-    places = {cls.alias_name: Path(out).expanduser() / cls.alias_name for cls in classes}
-
-    def keep(record: RunRecord) -> RunRecord:
-        console.print(f"run folder  {escape(str(write_run(record, places[record.strategy], panel)))}", soft_wrap=True)
-        return record
-
-    records = run_all(panel, classes, [params_for(cls, request) for cls in classes], request, console, keep)
-    console.print(metrics_table(records, setting_of(records[0], panel, request)))
+    wrote = lambda place: console.print(f"run folder  {escape(str(place))}", soft_wrap=True)  # noqa: E731
+    records = carry_out(plan, options, console, wrote)
+    console.print(metrics_table(records, setting_of(records[0], panel, options)))
     console.print(
         "The stocks were picked with hindsight: judge the excess return against the baselines, never against zero.\n", style="dim"
     )
-    for page in draw_sheets(records[:1], places, baselines=records, start=None, console=console):
+    for page in draw_sheets(records[:1], plan.places, baselines=records, console=console):
         console.print(f"tear sheet  [bold]{escape(str(page))}[/]  (open it in a browser)", soft_wrap=True)
 
 
-def run_all(
-    panel: MarketPanel,
-    classes: Sequence[type[TrackerStrategy]],
-    params: Sequence[Mapping[str, Any]],
-    request: Request,
-    console: Console,
-    keep: Callable[[RunRecord], RunRecord],
-) -> list[RunRecord]:
-    """Backtests one after the other, with a progress bar when a person is watching; each is kept before the next begins."""
-    columns = (TextColumn("{task.description:>16}"), BarColumn(), TextColumn("{task.completed}/{task.total} bars"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
-        records = []
-        for cls, own in zip(classes, params, strict=True):
-            task = progress.add_task(cls.alias_name, total=panel.n_bars)
-            tick = _Tick(progress, task)
-            record = backtest(
-                panel,
-                cls,
-                own,
-                costs=request.costs,
-                cash=request.cash,
-                on_bar=tick,
-                orders=request.out is not None,
-                diagnostics=request.out is not None,
-            )
-            progress.update(task, completed=panel.n_bars)
-            records.append(keep(record))
-    return records
-
-
-def params_for(cls: type[TrackerStrategy], request: Request, *, strict: bool = True) -> dict[str, Any]:
-    """The parameters of one strategy: fill and lot from their options, the rest from --param."""
-    known = default_params(cls)
-    if strict:
-        check_params(cls, request.params)
-    chosen = {k: v for k, v in request.params.items() if k in known}
-    return {"fill": str(request.fill), "lot": request.lot, **chosen}
-
-
-def setting_of(record: RunRecord, panel: MarketPanel, request: Request) -> str:
+def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> str:
     """Data, bars, fills and costs in one sentence."""
-    costs = f"{request.costs.bps:g} bp costs" if not request.costs.free else "no costs"
+    costs = f"{options.cost_bps:g} bp costs" if not options.costs.free else "no costs"
     return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}."
-
-
-def parse_params(pairs: Sequence[str]) -> dict[str, Any]:
-    """``key=value`` texts as a dict; values that read as Python literals become numbers, None or booleans, others stay text."""
-    parsed: dict[str, Any] = {}
-    for pair in pairs:
-        key, found, text = pair.partition("=")
-        if not found or not key.strip():
-            raise ParameterError(f"--param {pair!r} must look like key=value, for example eps=0.0003")
-        try:
-            parsed[key.strip()] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            parsed[key.strip()] = text
-    return parsed
 
 
 def show_strategies() -> None:

@@ -16,14 +16,9 @@ from datafeeds.files import json_text
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.pages.words import unscored
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import SHEET, is_run, read_run
+from tracker_strategies.analysis.runfolder import SHEET, read_run
+from tracker_strategies.cli.options import is_run_folder
 from tracker_strategies.errors import MissingExtraError, ParameterError
-from tracker_strategies.strategies import STRATEGIES
-
-
-def is_run_name(name: str) -> bool:
-    """Whether a word of the command line is the folder of a run. The name of a strategy is one, whatever lies beside."""
-    return not any(name in (cls.alias_name, cls.__name__) for cls in STRATEGIES) and is_run(name)
 
 
 def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, as_json: bool) -> None:
@@ -46,7 +41,7 @@ def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, a
 
 def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) -> None:
     """``tracker compare RUN RUN ...``: runs that were written before, under the names of their folders."""
-    other = [name for name in names if not is_run_name(name)]
+    other = [name for name in names if not is_run_folder(name)]
     if other:
         raise ParameterError(f"{other[0]!r} is no run folder, {names[0]!r} may be one: compare strategies, or folders, not both")
     from tracker_strategies.analysis.pages.comparison_page import Field
@@ -80,13 +75,12 @@ def draw_sheets(
     places: Mapping[str, Path],
     *,
     baselines: Sequence[RunRecord],
-    start: str | None,
     console: Console,
 ) -> list[Path]:
     """The tear sheet of each run into its folder, where the data are already; return those that were drawn.
 
-    What goes wrong with a page is told on one line each. It costs no run: without QuantStats there is no page, and a page that
-    fails leaves the others, the data, and exit code 1.
+    The records are the scored parts of the runs. What goes wrong with a page is told on one line each. It costs no run: without
+    QuantStats there is no page, and a page that fails leaves the others, the data, and exit code 1.
     """
     from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 
@@ -96,13 +90,13 @@ def draw_sheets(
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     for record in records:
-        place, scored = places[record.strategy], record.since(start)
-        if len(scored.dates) < 2:
+        place = places[record.strategy]
+        if len(record.dates) < 2:
             continue  # no bar is scored: the table has said so
-        beside = [other.since(start) for other in baselines if other is not record]
+        beside = [other for other in baselines if other is not record]
         try:
             with console.status(f"drawing the tear sheet of {record.strategy} ..."):
-                drawn.append(tearsheet(scored, place / SHEET, baselines=beside))
+                drawn.append(tearsheet(record, place / SHEET, baselines=beside))
         except MissingExtraError as problem:
             say(f"no tear sheet: {problem}; then: tracker tearsheet {place}")
             return drawn

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Data, Fill, PriceOptions, grouped, said
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.strategies.registry import check_name
 
 
 class _DefaultToRun(TyperGroup):
@@ -31,94 +37,127 @@ app = typer.Typer(
 )
 
 Strategies = Annotated[
-    list[str] | None, typer.Argument(metavar="STRATEGY...", help="Names of strategies: see 'tracker list'.", show_default=False)
-]
-Data = Annotated[
     list[str] | None,
-    typer.Option(
-        "--data", metavar="SOURCE", help="sample, a wide CSV or Parquet file, synthetic or synthetic:n_assets=40,n_bars=300."
+    typer.Argument(
+        metavar="STRATEGY...", help="Names of strategies: see 'tracker list', or path/to/file.py:Class.", show_default=False
     ),
 ]
-OneData = Annotated[str, typer.Option("--data", metavar="SOURCE", help="sample, a wide CSV or Parquet file, or synthetic.")]
-Index = Annotated[
-    list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
-]
-Gaps = Annotated[str, typer.Option(help="A price missing inside a series: error, or freeze (treat it as a trading halt).")]
-Grid = Annotated[
-    list[str] | None,
-    typer.Option("--grid", metavar="KEY=V1,V2", help="Values of a parameter; apas.lam=... for one strategy only. Repeat."),
-]
-Ranges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--range", metavar="KEY=LOW:HIGH[:log][:int]", help="Range of a parameter, for random, halving and tpe. Repeat."
-    ),
-]
-Costs = Annotated[str, typer.Option("--cost-bps", metavar="X,Y", help="Commissions in basis points of the traded value.")]
-Slippage = Annotated[str, typer.Option("--slippage-bps", metavar="X,Y", help="Slippages in basis points of the price.")]
-Fills = Annotated[str, typer.Option("--fill", metavar="MODE,MODE", help="next_open (honest), open, close.")]
-OneEngine = Annotated[str, typer.Option("--engine", help="replay (numpy, fast) or cerebro; they agree to 1e-9.")]
-Cash = Annotated[float, typer.Option(help="Starting cash.")]
-Trials = Annotated[int | None, typer.Option(help="Draws per strategy, 50 by default for random.", show_default=False)]
-Seed = Annotated[int, typer.Option(help="Seed of the draws. The rows do not depend on who works.")]
 Objective = Annotated[str | None, typer.Option(help="What counts: te_rms, te_centred or excess_log_return.", show_default=False)]
-Baseline = Annotated[str, typer.Option("--baselines", metavar="A,B", help="Strategies to compare with, or none.")]
-Folds = Annotated[
-    int | None, typer.Option(help="Walk-forward folds, each with a training and a test window.", show_default=False)
-]
-SomeFolds = Annotated[int, typer.Option(help="Walk-forward folds.")]
-TestFrom = Annotated[str, typer.Option(metavar="0.5|DATE", help="With folds: where the first test begins.")]
-Train = Annotated[int | None, typer.Option(help="With folds: bars of a training window; from the first bar on by default.")]
-Purge = Annotated[int, typer.Option(help="With folds: bars between training and test that count for neither.")]
-BurnIn = Annotated[int, typer.Option(help="With folds: first bars of a training window that are not scored.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; all cores by default.", show_default=False)]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(metavar="tcp://HOST:PORT", help="Run on the workers of a Dask scheduler instead.", show_default=False),
-]
-Extend = Annotated[bool, typer.Option("--extend", help="Add to another sweep in the same folder; its rows count as trials.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep or a tuning, finished or not.")]
+
+
+@dataclass(frozen=True)
+class SearchOptions(PriceOptions):
+    """What sweeps and tunings have in common: which candidates, and how they are judged."""
+
+    grid: Annotated[
+        list[str] | None,
+        typer.Option("--grid", metavar="KEY=V1,V2", help="Values of a parameter; apas.lam=... for one strategy only. Repeat."),
+    ] = None
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range", metavar="KEY=LOW:HIGH[:log][:int]", help="Range of a parameter, for random, halving and tpe. Repeat."
+        ),
+    ] = None
+    folds: Annotated[
+        int | None, typer.Option(help="Walk-forward folds, each with a training and a test window.", show_default=False)
+    ] = None
+    test_from: Annotated[str, typer.Option(metavar="0.5|DATE", help="With folds: where the first test begins.")] = "0.5"
+    train: Annotated[
+        int | None, typer.Option(help="With folds: bars of a training window; from the first bar on by default.")
+    ] = None
+    purge: Annotated[int, typer.Option(help="With folds: bars between training and test that count for neither.")] = 5
+    burn_in: Annotated[int, typer.Option(help="With folds: first bars of a training window that are not scored.")] = 20
+    trials: Annotated[int | None, typer.Option(help="Draws per strategy, 50 by default for random.", show_default=False)] = None
+    seed: Annotated[int, typer.Option(help="Seed of the draws. The rows do not depend on who works.")] = 0
+    objective: Objective = None
+    baselines: Annotated[str, typer.Option("--baselines", metavar="A,B", help="Strategies to compare with, or none.")] = (
+        "equal-weight,pa"
+    )
+    engine: Annotated[str, typer.Option("--engine", help="replay (numpy, fast) or cerebro; they agree to 1e-9.")] = "replay"
+    cash: Cash = 1_000_000.0
+
+    def check(self, strategies: Sequence[str], sources: Sequence[str]) -> None:
+        """Refuse what can be no strategy and no market, before anything heavy is imported."""
+        for name in (*strategies, *words(self.baselines if self.baselines != "none" else "")):
+            check_name(name)
+        for source in sources:
+            self.source(source)
+
+
+@dataclass(frozen=True)
+class SweepOptions(SearchOptions):
+    """What a sweep runs: lists, of which every combination is a cell."""
+
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="SOURCE", help="As for 'tracker run'; repeat for several markets.")
+    ] = None
+    seeds: Annotated[str, typer.Option(metavar="0:50|1,2", help="Seeds of the synthetic market: a market each.")] = "0"
+    cost_bps: Annotated[str, typer.Option(metavar="X,Y", help="Commissions in basis points of the traded value.")] = "0"
+    per_share: Annotated[str, typer.Option(metavar="X,Y", help="Commissions per share, in money.")] = "0"
+    min_fee: Annotated[str, typer.Option(metavar="X,Y", help="Least commissions of one order, in money.")] = "0"
+    slippage_bps: Annotated[str, typer.Option(metavar="X,Y", help="Slippages in basis points of the price.")] = "0"
+    fill: Annotated[str, typer.Option("--fill", metavar="MODE,MODE", help="next_open (honest), open, close.")] = "next_open"
+    window: Annotated[
+        list[str] | None, typer.Option("--window", metavar="FROM:TO", help="Period, two dates; repeat for several.")
+    ] = None
+    eval_from: Annotated[
+        str | None, typer.Option(metavar="0.5|DATE", help="Score each window from here on; learning starts at its first bar.")
+    ] = None
+    search: Annotated[str, typer.Option(help="grid (everything), random, or halving (drop the worst early).")] = "grid"
+    eta: Annotated[int, typer.Option(help="Halving: one in eta goes on, with eta times the bars.")] = 3
+    rungs: Annotated[int, typer.Option(help="Halving: rounds; the last has all bars.")] = 3
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The markets."""
+        return tuple(self.data or ("sample",))
+
+
+@dataclass(frozen=True)
+class TuneOptions(CostOptions, SearchOptions):
+    """What a tuning chooses from, under which budget."""
+
+    data: Data = "sample"
+    te_budget: Annotated[
+        float | None, typer.Option(help="Largest tracking error (RMS, a bar) in training: 0.001 is 10 bp.", show_default=False)
+    ] = None
+    turnover_budget: Annotated[float | None, typer.Option(help="Largest turnover a bar in training.", show_default=False)] = None
+    fill: Fill = "next_open"
+    folds: Annotated[int, typer.Option(help="Walk-forward folds.")] = 4
+    search: Annotated[str, typer.Option(help="grid, random, or tpe (Optuna: extra 'tune').")] = "grid"
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """Who works, and whether rows are added to others: nothing that a row depends on."""
+
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; all cores by default.", show_default=False)] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="tcp://HOST:PORT", help="Run on the workers of a Dask scheduler instead.", show_default=False),
+    ] = None
+    extend: Annotated[
+        bool, typer.Option("--extend", help="Add to another sweep in the same folder; its rows count as trials.")
+    ] = False
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list with commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @app.command("run")
+@grouped
 def run(
+    options: SweepOptions,
+    work: WorkOptions,
     strategies: Strategies = None,
     config: Annotated[
         str | None, typer.Option("--config", metavar="FILE.toml", help="Read what to run from a file instead: docs/sweeps.md.")
     ] = None,
-    data: Data = None,
-    index: Index = None,
-    gaps: Gaps = "error",
-    seeds: Annotated[str, typer.Option(metavar="0:50|1,2", help="Seeds of the synthetic market: a market each.")] = "0",
-    grid: Grid = None,
-    ranges: Ranges = None,
-    cost_bps: Costs = "0",
-    slippage_bps: Slippage = "0",
-    fill: Fills = "next_open",
-    window: Annotated[
-        list[str] | None, typer.Option("--window", metavar="FROM:TO", help="Period, two dates; repeat for several.")
-    ] = None,
-    eval_from: Annotated[
-        str | None, typer.Option(metavar="0.5|DATE", help="Score each window from here on; learning starts at its first bar.")
-    ] = None,
-    folds: Folds = None,
-    test_from: TestFrom = "0.5",
-    train: Train = None,
-    purge: Purge = 5,
-    burn_in: BurnIn = 20,
-    search: Annotated[str, typer.Option(help="grid (everything), random, or halving (drop the worst early).")] = "grid",
-    trials: Trials = None,
-    eta: Annotated[int, typer.Option(help="Halving: one in eta goes on, with eta times the bars.")] = 3,
-    rungs: Annotated[int, typer.Option(help="Halving: rounds; the last has all bars.")] = 3,
-    seed: Seed = 0,
-    objective: Objective = None,
-    baselines: Baseline = "equal-weight,pa",
-    engine: OneEngine = "replay",
-    cash: Cash = 1_000_000.0,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder of the rows.")] = "runs/sweep",
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    extend: Extend = False,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed cells again.")] = False,
 ) -> None:
     """Run a sweep, or go on with one that was stopped.
@@ -131,16 +170,16 @@ def run(
 
     tracker sweep --config sweep.toml --scheduler tcp://10.0.0.5:8786
     """
+    if config is not None and (twice := [*(["strategies"] if strategies else []), *said(options)]):
+        raise ParameterError(f"--config says what to run: leave out {' and '.join(twice)}, or the file")
+    options.check(strategies or (), options.sources)
     from tracker_strategies.cli.sweep_commands import sweep_command
 
-    sweep_command(locals())
+    sweep_command(strategies or (), options, work, config=config, out=out, retry=retry)
 
 
 @app.command("status")
-def status(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep or a tuning.")],
-    as_json: AsJson = False,
-) -> None:
+def status(folder: Folder, as_json: AsJson = False) -> None:
     """How far a sweep is, what failed, and when it will end; while it runs or afterwards."""
     from tracker_strategies.cli.sweep_commands import status_command
 
@@ -149,7 +188,7 @@ def status(
 
 @app.command("report")
 def report(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep, finished or not.")],
+    folder: Folder,
     objective: Objective = None,
     x: Annotated[str | None, typer.Option(metavar="PARAM", help="Heat maps: parameter across.", show_default=False)] = None,
     y: Annotated[str | None, typer.Option(metavar="PARAM", help="Heat maps: parameter upwards.", show_default=False)] = None,
@@ -166,36 +205,12 @@ def report(
     report_command(folder, objective=objective, axes=(x, y), draws=draws, as_json=as_json)
 
 
+@grouped
 def tune(
+    options: TuneOptions,
+    work: WorkOptions,
     strategies: Strategies = None,
-    data: OneData = "sample",
-    index: Index = None,
-    gaps: Gaps = "error",
-    grid: Grid = None,
-    ranges: Ranges = None,
-    te_budget: Annotated[
-        float | None, typer.Option(help="Largest tracking error (RMS, a bar) in training: 0.001 is 10 bp.", show_default=False)
-    ] = None,
-    turnover_budget: Annotated[float | None, typer.Option(help="Largest turnover a bar in training.", show_default=False)] = None,
-    objective: Objective = None,
-    cost_bps: Annotated[float, typer.Option(help="Commission in basis points of the traded value.")] = 0.0,
-    slippage_bps: Annotated[float, typer.Option(help="Slippage in basis points of the price.")] = 0.0,
-    fill: Annotated[str, typer.Option(help="next_open (honest), open, close.")] = "next_open",
-    folds: SomeFolds = 4,
-    test_from: TestFrom = "0.5",
-    train: Train = None,
-    purge: Purge = 5,
-    burn_in: BurnIn = 20,
-    search: Annotated[str, typer.Option(help="grid, random, or tpe (Optuna: extra 'tune').")] = "grid",
-    trials: Trials = None,
-    seed: Seed = 0,
-    baselines: Baseline = "equal-weight,pa",
-    engine: OneEngine = "replay",
-    cash: Cash = 1_000_000.0,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/tune",
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    extend: Extend = False,
     as_json: AsJson = False,
 ) -> None:
     """Choose parameters on the past, judge them on what followed (nested walk-forward), under a budget.
@@ -209,6 +224,7 @@ def tune(
 
     tracker tune pa --range eps=1e-5:1e-2:log --search tpe --trials 40 --turnover-budget 0.02
     """
+    options.check(strategies or (), (options.data,))
     from tracker_strategies.cli.sweep_commands import tune_command
 
-    tune_command(locals())
+    tune_command(strategies or (), options, work, out=out, as_json=as_json)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from inspect import signature
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -13,36 +13,32 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tracker_strategies.cli.sweep import run
+from datafeeds.texts import parse_value
+from tracker_strategies.cli.progress import watching
+from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOptions, WorkOptions, words
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, units
 from tracker_strategies.research.sweeps.asking.space import Space, parse_domains
-from tracker_strategies.research.sweeps.asking.spec import Halving, Sweep
-from tracker_strategies.research.sweeps.asking.values import in_words, parse_value, setting_words
+from tracker_strategies.research.sweeps.asking.spec import HOW_PRICES, Halving, Sweep
+from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
 from tracker_strategies.research.sweeps.asking.windows import WalkForward
 from tracker_strategies.research.sweeps.running.driver import Summary, run_sweep
 from tracker_strategies.research.sweeps.running.status import how_far
-from tracker_strategies.research.sweeps.running.watch import watching
 from tracker_strategies.research.sweeps.tuning.tuner import Tuning, run_tuning
 
 #: Exit code of a command that was stopped with Ctrl-C, as shells have it.
 STOPPED = 130
-#: Options of a sweep that say how to run it, not what.
-HOW = ("config", "out", "jobs", "scheduler", "extend", "retry")
 
 
-def sweep_command(given: Mapping[str, Any]) -> None:
+def sweep_command(
+    strategies: Sequence[str], options: SweepOptions, work: WorkOptions, *, config: str | None, out: str, retry: bool
+) -> None:
     """``tracker sweep run``."""
-    if given["config"] is not None:
-        said = [name for name, p in signature(run).parameters.items() if name not in HOW and given[name] != p.default]
-        if said:
-            raise ParameterError(f"--config says what to run: leave out {' and '.join(said)}, or the file")
-    sweep = Sweep.from_toml(given["config"]) if given["config"] is not None else sweep_of(given)
+    sweep = sweep_of(strategies, options) if config is None else Sweep.from_toml(config)
     console = Console(stderr=True)
-    options = {k: given[k] for k in ("jobs", "scheduler", "extend", "retry")}
     with watching(console) as watcher:
-        summary = run_sweep(sweep, given["out"], watcher=watcher, **options)
+        summary = run_sweep(sweep, out, watcher=watcher, retry=retry, **asdict(work))
     _say(console, summary)
     if summary.stopped:
         raise typer.Exit(STOPPED)
@@ -50,53 +46,57 @@ def sweep_command(given: Mapping[str, Any]) -> None:
         raise typer.Exit(1)
 
 
-def sweep_of(given: Mapping[str, Any], **fixed: Any) -> Sweep:
-    """A sweep from the options of the command line."""
+def sweep_of(strategies: Sequence[str], options: SweepOptions) -> Sweep:
+    """What ``tracker sweep run`` asks for."""
+    lists = (numbers(options, name) for name in ("cost_bps", "per_share", "min_fee", "slippage_bps"))
+    return Sweep(
+        data=options.sources,
+        seeds=_seeds(options.seeds),
+        fill=words(options.fill),
+        costs=tuple(CostModel(*values) for values in product(*lists)),
+        windows=tuple(options.window or ()),
+        eval_from=options.eval_from,
+        halving=Halving(options.eta, options.rungs),
+        **_in_common(strategies, options, options.search, options.objective or "te_rms"),
+    )
+
+
+def tuning_of(strategies: Sequence[str], options: TuneOptions) -> Tuning:
+    """What ``tracker tune`` asks for."""
+    goal = options.objective or ("excess_log_return" if options.te_budget is not None else "te_rms")
+    common = _in_common(strategies, options, options.search, goal)
+    sweep = Sweep(data=(options.data,), fill=(options.fill,), costs=(options.costs,), **common)
+    return Tuning(sweep, options.te_budget, options.turnover_budget)
+
+
+def _in_common(strategies: Sequence[str], options: SearchOptions, search: str, objective: str) -> dict[str, Any]:
+    """What a :class:`Sweep` takes from the options that sweeps and tunings share."""
     walk = None
-    if given["folds"] is not None:
-        walk = WalkForward(given["folds"], given["test_from"], given["train"], given["purge"], given["burn_in"])
-    costs = product(_numbers(given, "cost_bps"), _numbers(given, "slippage_bps"))
-    chosen = {
-        "space": Space(tuple(given["strategies"] or ()), parse_domains(given["grid"] or (), given["ranges"] or ())),
-        "data": tuple(given["data"] or ("sample",)),
-        "index": tuple(given["index"] or ("INDEX",)),
-        "gaps": given["gaps"],
-        "seeds": _seeds(given["seeds"]),
-        "fill": _words(given["fill"]),
-        "costs": tuple(CostModel(bps, slippage_bps=slip) for bps, slip in costs),
-        "windows": tuple(given["window"] or ()),
-        "eval_from": given["eval_from"],
+    if options.folds is not None:
+        walk = WalkForward(options.folds, options.test_from, options.train, options.purge, options.burn_in)
+    same = {name: getattr(options, name) for name in (*HOW_PRICES, "engine", "cash", "trials", "seed")}
+    return same | {
+        "space": Space(tuple(strategies), parse_domains(options.grid or (), options.ranges or ())),
+        "index": options.targets,
         "walk_forward": walk,
-        "engine": given["engine"],
-        "cash": given["cash"],
-        "search": given["search"],
-        "trials": given["trials"],
-        "seed": given["seed"],
-        "halving": Halving(given["eta"], given["rungs"]),
-        "objective": given["objective"] or "te_rms",
-        "baselines": () if given["baselines"] == "none" else _words(given["baselines"]),
+        "search": search,
+        "objective": objective,
+        "baselines": () if options.baselines == "none" else words(options.baselines),
     }
-    return Sweep(**{**chosen, **fixed})
 
 
-def tune_command(given: Mapping[str, Any]) -> None:
+def tune_command(strategies: Sequence[str], options: TuneOptions, work: WorkOptions, *, out: str, as_json: bool) -> None:
     """``tracker tune``."""
-    unused = {"seeds": "0", "window": None, "eval_from": None, "eta": 3, "rungs": 3}
-    plain = {**given, **unused, "data": [given["data"]], "cost_bps": str(given["cost_bps"])}
-    plain["slippage_bps"] = str(given["slippage_bps"])
-    goal = given["objective"] or ("excess_log_return" if given["te_budget"] is not None else "te_rms")
-    tuning = Tuning(sweep_of(plain, objective=goal), given["te_budget"], given["turnover_budget"])
-    console = Console(stderr=True)
+    tuning, console = tuning_of(strategies, options), Console(stderr=True)
     with watching(console) as watcher:
-        options = {k: given[k] for k in ("jobs", "scheduler", "extend")}
-        tuned = run_tuning(tuning, given["out"], watcher=watcher, **options)
+        tuned = run_tuning(tuning, out, watcher=watcher, **asdict(work))
     if tuned.stopped:
         console.print(f"stopped; finished rows are kept in {tuned.folder}, the same command goes on")
         raise typer.Exit(STOPPED)
     from tracker_strategies.research.sweeps.tuning.report import write_tuning  # draws charts: not for a run that is stopped
 
     found = write_tuning(tuned)
-    if given["as_json"]:
+    if as_json:
         print(json.dumps(found, indent=2))
         return
     Console().print(_fold_table(found))
@@ -120,8 +120,8 @@ def status_command(folder: str, *, as_json: bool) -> None:
         console.print(f"{found['cells_per_second']:.3g} cells a second, about {_clock(found['seconds_left'])} left")
     if found["rows_of_other_code"]:
         console.print(f"{found['rows_of_other_code']:,} rows of another version of the code do not count")
-    for words, count in found["errors"].items():
-        console.print(f"{count:6,} x  {escape(words)}", style="red", highlight=False)
+    for error, count in found["errors"].items():
+        console.print(f"{count:6,} x  {escape(error)}", style="red", highlight=False)
 
 
 def report_command(folder: str, *, objective: str | None, axes: tuple[str | None, str | None], draws: int, as_json: bool) -> None:
@@ -186,21 +186,18 @@ def _say(console: Console, summary: Summary) -> None:
         console.print(f"what came out: [bold]tracker sweep report {folder}[/]")
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _numbers(given: Mapping[str, Any], name: str) -> list[float]:
-    found = [parse_value(part) for part in _words(given[name])]
+def numbers(options: SweepOptions, name: str) -> list[float]:
+    """The numbers of an option that takes several."""
+    found = [parse_value(part) for part in words(getattr(options, name))]
     if not found or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in found):
-        raise ParameterError(f"--{name.replace('_', '-')} {given[name]!r} must be numbers such as 0,5")
+        raise ParameterError(f"--{name.replace('_', '-')} {getattr(options, name)!r} must be numbers such as 0,5")
     return [float(v) for v in found]
 
 
 def _seeds(text: str) -> tuple[int, ...]:
     first, colon, last = text.partition(":")
     try:
-        return tuple(range(int(first), int(last))) if colon else tuple(int(part) for part in _words(text))
+        return tuple(range(int(first), int(last))) if colon else tuple(int(part) for part in words(text))
     except ValueError:
         raise ParameterError(f"--seeds {text!r} must look like 0:50 (0 to 49) or 1,2,3") from None
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from tracker_strategies.errors import ParameterError
+
+if TYPE_CHECKING:  # the command line reads the name of a fill mode before it loads anything
+    import numpy as np
 
 #: Calendar schedules: numpy's unit, how many of them make a period, and the offset of its start. 1970-01-01 was a Thursday, weeks
 #: begin on Mondays.
@@ -78,6 +80,6 @@ class Schedule:
         if self.every == "once":
             return first
         unit, length, offset = _PERIODS[self.every]
-        period = (int(date.astype(f"datetime64[{unit}]").astype(np.int64)) + offset) // length
+        period = (int(date.astype(f"datetime64[{unit}]").astype("int64")) + offset) // length
         turned, self._period = period != self._period, period
         return turned

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from datafeeds import MarketPanel, open_source
+from datafeeds import MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.papertrade.brokers import simulated
@@ -30,6 +30,9 @@ from tracker_strategies.papertrade.market.session_clocks import DataClock, Repla
 from tracker_strategies.papertrade.opening import absolute, cash_at_alpaca, first_session, names_of, try_out
 from tracker_strategies.papertrade.step import Step, StepResult
 from tracker_strategies.strategies.registry import check_params, load_strategy
+
+#: Options of :meth:`PaperAccount.create` that describe the source.
+SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
 
 
 class PaperAccount:
@@ -74,7 +77,7 @@ class PaperAccount:
         cls,
         folder: str | os.PathLike[str],
         strategy: str,
-        source: str,
+        source: str | MarketSource,
         params: Mapping[str, Any] | None = None,
         *,
         panel: MarketPanel | None = None,
@@ -90,8 +93,11 @@ class PaperAccount:
 
         Parameters
         ----------
-        strategy, source, params, targets
+        strategy, params, targets
             See :class:`~tracker_strategies.papertrade.config.AccountConfig`.
+        source : str or MarketSource
+            Where bars come from. Its ``gaps`` are for the history that is there now: whatever happens later, a session without a
+            price is a trading halt, of which an account must not die.
         panel : MarketPanel, optional
             Use this instead of opening the source.
         start : str, optional
@@ -102,7 +108,7 @@ class PaperAccount:
             Names that may be held; by default all of the source (or the strategy's parameter ``assets``).
         **options
             ``cash``, ``costs``, ``broker``, ``url``, ``clock``, ``calendar``, ``actions``, ``faults``, ``verify_every``,
-            ``gaps``, ``seed``: see AccountConfig.
+            see AccountConfig; ``gaps``, ``adjust``, ``seed``, ``renames``: see :class:`datafeeds.MarketSource`.
 
         Raises
         ------
@@ -114,22 +120,29 @@ class PaperAccount:
             raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
         cls_, chosen = load_strategy(strategy), dict(params or {})
         check_params(cls_, chosen)
-        source = absolute(source)
+        how = {key: options.pop(key) for key in SOURCE_OPTIONS if key in options}
+        market = source if isinstance(source, MarketSource) else MarketSource(source, targets, **how)
+        for key in ("members", "clean"):
+            if (told := getattr(market, key)) is not None:
+                raise ParameterError(f"{key}={told!r}: a paper account keeps bars as they come; prepare them in the source")
         if options.get("broker") == "alpaca":
             options = {"clock": "wall", **options, **cash_at_alpaca(options)}
         if options.get("actions"):
             options["actions"] = absolute(options["actions"])
         if panel is None:
-            how = {k: options[k] for k in ("gaps", "adjust", "seed") if k in options}
-            panel = open_source(source, targets, **{"gaps": "freeze", **how})
+            panel = market.open()
         if chosen.get("enhance") is not None and chosen.get("bars_per_year", chosen.get("bars_a_year")) is None:
             # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
             chosen["bars_per_year"] = panel.periods_per_year
         config = AccountConfig(
             name=name or secrets.token_hex(4),
             strategy=absolute(strategy),
-            source=source,
-            targets=targets,
+            source=absolute(market.source),
+            targets=market.targets,
+            gaps="freeze",  # for sessions to come; holes of the past were judged when the source was opened
+            adjust=market.adjust,
+            seed=market.seed,
+            renames=market.renames and absolute(market.renames),
             symbols=names_of(panel, symbols, chosen.pop("assets", None)),
             params=chosen,
             prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self, TypeVar
 
-from datafeeds import MarketPanel, open_source
-from tracker_strategies.algorithms._validation import count, number
+from datafeeds import MarketPanel, MarketSource
+from tracker_strategies._checks import count, number
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
@@ -56,13 +56,17 @@ class RiskLimits:
     allow: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Every limit is a positive number, or None for no limit."""
+        """Every limit is a positive number, or None for no limit, which may be written out."""
+        for name in (f.name for f in fields(self) if getattr(self, f.name) in ("none", "None")):
+            object.__setattr__(self, name, None)
         for name in (f.name for f in fields(self) if f.name != "allow"):
             value = getattr(self, name)
             if value is not None:
                 checked = number(f"limit {name}, unless it is none,", value, above=0.0)
                 object.__setattr__(self, name, value if isinstance(value, int) else checked)
         if self.allow is not None:
+            if isinstance(self.allow, str):
+                object.__setattr__(self, "allow", tuple(self.allow.split(",")))
             if not all(isinstance(symbol, str) for symbol in self.allow):
                 raise ParameterError(f"limit allow={self.allow!r} must be names of assets")
             object.__setattr__(self, "allow", tuple(self.allow))
@@ -98,8 +102,8 @@ class AccountConfig:
     params : mapping
         The strategy's parameters, as JSON can hold them.
     source : str
-        Where bars come from, as :func:`datafeeds.open_source` knows it: a file that grows, ``yahoo:AAPL,MSFT:2015-01-01``,
-        ``sample``, ``synthetic``; with its options ``gaps``, ``adjust`` and ``seed``.
+        Where bars come from, as :class:`datafeeds.MarketSource` knows it: a file that grows, ``yahoo:AAPL,MSFT:2015-01-01``,
+        ``sample``, ``synthetic``; with its options ``gaps``, ``adjust``, ``seed`` and ``renames``.
     targets, symbols : tuples of str
         What is tracked, and what may be held, for the life of the account.
     prices : tuple of str
@@ -138,6 +142,7 @@ class AccountConfig:
     gaps: str = "freeze"
     adjust: str = "split"
     seed: int = 0
+    renames: str | None = None
     broker: str = "simulated"
     url: str = ""
     clock: str = "data"
@@ -181,7 +186,7 @@ class AccountConfig:
 
     def open(self) -> MarketPanel:
         """The source as it is now."""
-        return open_source(self.source, self.targets, gaps=self.gaps, adjust=self.adjust, seed=self.seed)
+        return MarketSource(self.source, self.targets, self.gaps, self.seed, self.adjust, renames=self.renames).open()
 
     @property
     def fill(self) -> FillMode:

@@ -43,7 +43,8 @@ def absolute(name: str) -> str:
     if found and where.endswith(".py"):
         return f"{Path(where).expanduser().absolute()}:{attribute}"
     path = Path(name).expanduser()
-    return str(path.absolute()) if not name.startswith("yahoo:") and (path.suffix or len(path.parts) > 1) else name
+    named = name.partition(":")[0] in ("yahoo", "synthetic")
+    return str(path.absolute()) if not named and (path.suffix or len(path.parts) > 1) else name
 
 
 def names_of(panel: MarketPanel, symbols: Sequence[str] | None, assets: Any) -> tuple[str, ...]:

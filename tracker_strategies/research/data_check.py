@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from datafeeds import CleaningReport, MarketPanel, SessionReport, check_sessions, clean, open_source
-from datafeeds.cleaning.report import SHOWN
+from datafeeds import CleaningReport, MarketPanel, MarketSource, SessionReport, check_sessions, clean
 from datafeeds.errors import DataWarning
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 
 FloatArray = NDArray[np.float64]
-#: Names that a line of the report shows before it says how many more there are.
-FEW = 5
 
 
-def run_check(
-    source: str, targets: Sequence[str], *, exchange: str | None, members: str | None, adjust: str, as_json: bool
-) -> None:
-    """Open a source, look at it and print the report. Holes are not refused here: to find them is the point."""
+def look_at(market: MarketSource, exchange: str | None = None) -> tuple[dict[str, Any], CleaningReport, SessionReport | None]:
+    """Open a source and look at it: the report as plain data, and what cleaning and the calendar of an exchange say.
+
+    Holes are not refused: to find them is the point.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the report says it
-        panel = open_source(source, targets, gaps="freeze", adjust=adjust, members=members)
+        panel = replace(market, gaps="freeze").open()
     report = clean(panel, policy="flag")[1]
     sessions = None if exchange is None else check_sessions(panel, exchange)
-    found = check_panel(panel, report, sessions)
-    if as_json:
-        print(json.dumps(found, indent=2))
-    else:
-        show(found, report, sessions)
+    return check_panel(panel, report, sessions), report, sessions
 
 
 def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionReport | None = None) -> dict[str, Any]:
@@ -124,61 +114,3 @@ def tracking_floor(panel: MarketPanel, target: int = 0) -> dict[str, Any]:
 
 def _rms(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(values * values)))
-
-
-def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport | None) -> None:
-    """Print the report for people."""
-    console = Console(highlight=False)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-
-    def row(name: str, text: str) -> None:
-        table.add_row(name, text)
-
-    row("source", f"{found['source']}: {found['n_bars']} bars x {found['n_assets']} assets, {found['first']} to {found['last']}")
-    for left in found["cut"]:
-        row("[yellow]left off[/]", f"[yellow]{escape(left)}[/]")
-    row("bars a year", f"{found['periods_per_year']:g}")
-    row(
-        "coverage",
-        f"{found['coverage']['bars']:.2%} of all bars; {found['coverage']['complete_assets']:.0%} of the assets are complete",
-    )
-    row("gaps", _listed(found["gaps"], "no holes inside any series", total=True))
-    row("listings", _listed(found["listings"], "none after the first date"))
-    row("delistings", _listed(found["delistings"], "none before the last date"))
-    if found["joined"] or found["left"]:
-        row("members", f"{found['joined']} joined and {found['left']} left the index in this period")
-    if found["dropped"]:
-        row("dropped", _listed(found["dropped"], ""))
-    if found["survivorship_warning"]:
-        row(
-            "[yellow]survivorship[/]",
-            "[yellow]no name ever leaves: these assets were probably chosen because they survived. Expect excess returns that "
-            "nobody could have earned; bring the names that left, or --members with their dates.[/]",
-        )
-    for name, t in found["tracking"].items():
-        corr = "-" if t["equal_weight_correlation"] is None else f"{t['equal_weight_correlation']:.3f}"
-        row(f"{name}", f"equal weights: correlation {corr}, tracking error {_bp(t['equal_weight_te_rms'])} bp a bar (RMS)")
-        loose = "; more assets than returns: it says little about the future" if t["floor_assets"] > t["n_returns"] else ""
-        row(
-            "",
-            f"floor in hindsight, long-only: {_bp(t['floor_te_rms'])} bp a bar with {t['floor_names']} of "
-            f"{t['floor_assets']} complete assets{loose}",
-        )
-    if sessions is not None:
-        row("sessions", str(sessions))
-    console.print(table)
-    console.print(report.table(SHOWN), markup=False, soft_wrap=True)
-
-
-def _bp(value: float | None) -> str:
-    return "-" if value is None else f"{1e4 * value:.2f}"
-
-
-def _listed(names: dict[str, Any], none: str, *, total: bool = False) -> str:
-    if not names:
-        return none
-    shown = ", ".join(f"{name} ({value})" for name, value in list(names.items())[:FEW])
-    many = f"{sum(names.values())} in {len(names)} series" if total else f"{len(names)}"
-    return f"{many}: {shown}{', ...' if len(names) > FEW else ''}"

@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -89,16 +89,34 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
     return own
 
 
+def full_name(name: str) -> str:
+    """The name under which a strategy is found from any folder: the command's, or with the absolute path of its file."""
+    where, _, attribute = name.rpartition(":")
+    if where.endswith(".py"):
+        return f"{Path(where).expanduser().absolute()}:{attribute}"
+    return _BY_CLASS.get(name, name)
+
+
+def labels_of(classes: Sequence[type[TrackerStrategy]]) -> list[str]:
+    """A name for people for each of several strategies: the command's, or that of a class of one's own; none stands twice."""
+    own = [vars(cls).get("alias_name") or cls.__name__ for cls in classes]
+    return [name if own.count(name) == 1 else f"{name}-{own[: i + 1].count(name)}" for i, name in enumerate(own)]
+
+
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
     name = f"strategy_file_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:8]}"
+    source, known = path.read_bytes(), sys.modules.get(name)
+    if known is not None and vars(known).get("__source__") == source:
+        return known  # the same class for the same text, however often it is asked for
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # backtrader looks its classes' modules up
     # From the source, not by the loader: that would take an old bytecode for a file changed within the second.
-    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    exec(compile(source, str(path), "exec"), vars(module))
+    vars(module)["__source__"] = source
     return module
 
 

@@ -196,7 +196,7 @@ BAD = {
     "unknown parameter": ('strategies = "pa"\n[params]\nepsilon = [1]', "pa has no parameter 'epsilon'; it has eps"),
     "unknown parameter of a strategy": ('strategies = ["pa", "apas"]\n[params.pa]\nlam = [1]', "pa has no parameter 'lam'"),
     "parameter of a stranger": ('strategies = "pa"\n[params.apas]\nlam = [1]', "apas is not among the strategies"),
-    "unknown key": ('strategies = "pa"\nstrategy = "pa"', "unknown key 'strategy'; a sweep has baselines"),
+    "unknown key": ('strategies = "pa"\nstrategy = "pa"', "unknown key 'strategy'; a sweep has adjust, baselines"),
     "unknown strategy": ('strategies = ["pax"]', "unknown strategy 'pax'"),
     "no strategy": ('data = "sample"', "no strategy to run"),
     "unknown search": ('strategies = "pa"\nsearch = "magic"', "search='magic' is unknown; choose one of grid"),

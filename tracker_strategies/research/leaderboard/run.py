@@ -21,11 +21,11 @@ from tracker_strategies.errors import DataError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import Data
-from tracker_strategies.research.sweeps.asking.space import Candidate, Space, name_of
+from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.spec import Sweep
 from tracker_strategies.research.sweeps.running.driver import Watcher, run_sweep
 from tracker_strategies.research.sweeps.running.store import read_rows
-from tracker_strategies.strategies.registry import NAMES, load_strategy
+from tracker_strategies.strategies.registry import NAMES, full_name, load_strategy
 
 Row = dict[str, Any]
 
@@ -102,7 +102,7 @@ def entrant(name: str, params: Mapping[str, Any] | None = None, label: str = "",
     """A strategy by its name, at its best but for the parameters given, under its own name or a label."""
     cls = load_strategy(name)
     own = vars(cls).get("alias_name") or cls.__name__  # its own, not that of a strategy it is derived from
-    kept = name_of(name)
+    kept = full_name(name)
     return Entrant(label or own, Candidate.of(kept, {**AT_THEIR_BEST.get(kept, {}), **(params or {})}), group)
 
 

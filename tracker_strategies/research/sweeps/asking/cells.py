@@ -6,75 +6,37 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from typing import Any
 
-from datafeeds import MarketPanel, open_source, synthetic_market
-from tracker_strategies._fingerprint import strategy_fingerprint
-from tracker_strategies.errors import ParameterError
+from datafeeds import MarketSource
+from tracker_strategies._fingerprint import own_code
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.research.sweeps.asking.values import canonical, parse_value
-from tracker_strategies.strategies.registry import is_strategy, load_strategy
+from tracker_strategies.research.sweeps.asking.values import canonical
 
 #: What runs a cell. They agree to 1e-9; the replay is about three times faster.
 ENGINES = ("replay", "cerebro")
-SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(MarketSource):
     """Where the prices of a cell come from.
 
     Parameters
     ----------
-    source : str
-        As on the command line: ``sample``, a path, or ``synthetic``, which may bring arguments of
-        :func:`datafeeds.synthetic_market`: ``synthetic:n_assets=40,n_bars=300``.
-    targets : tuple of str, default ("INDEX",)
-    gaps : {"error", "freeze"}
-    seed : int, default 0
-        Of the synthetic market; 0 for everything else.
+    source, targets, ...
+        See :class:`datafeeds.MarketSource`. The seed is 0 for everything that is not synthetic.
     sha : str
-        Fingerprint of the panel. Empty for a synthetic market, which its description and the code version determine.
+        Fingerprint of the panel. Empty for a synthetic market, which its description and the code version determine: it is drawn
+        anew wherever it is needed and need not be shipped.
     """
 
-    source: str
-    targets: tuple[str, ...] = ("INDEX",)
-    gaps: str = "error"
-    seed: int = 0
     sha: str = ""
-
-    @property
-    def synthetic(self) -> bool:
-        """Whether the panel can be drawn anew wherever it is needed, so that it need not be shipped."""
-        return self.source.partition(":")[0] == SYNTHETIC
 
     @property
     def identity(self) -> str:
         """What the cell depends on: for a file its content, whatever it is called."""
-        return self.sha or json.dumps([self.source, self.targets, self.seed])
-
-    def open(self) -> MarketPanel:
-        """Read or draw the panel."""
-        name, _, options = self.source.partition(":")
-        if name != SYNTHETIC or not options:
-            return open_source(self.source, self.targets, gaps=self.gaps, seed=self.seed)
-        given = {}
-        for pair in options.split(","):
-            key, found, text = pair.partition("=")
-            if not found:
-                raise ParameterError(f"data {self.source!r}: {pair!r} must look like key=value, as in synthetic:n_assets=40")
-            given[key.strip()] = parse_value(text)
-        if given.keys() & {"seed", "n_indices"}:
-            raise ParameterError(f"data {self.source!r}: choose the seeds with seeds, the indices with index")
-        try:
-            panel = synthetic_market(seed=self.seed, n_indices=len(self.targets), **given)
-        except TypeError as problem:
-            raise ParameterError(f"data {self.source!r}: {str(problem).removeprefix('simulate_market() ')}") from None
-        if panel.targets != self.targets:
-            raise ParameterError(f"index {', '.join(self.targets)}: this market has {', '.join(panel.targets)}")
-        return panel
+        return self.sha or json.dumps([self.source, self.targets, self.seed, self.clean])
 
 
 @dataclass(frozen=True)
@@ -110,7 +72,7 @@ class Cell:
     Parameters
     ----------
     strategy : str
-        Name on the command line.
+        Name on the command line; for one of the user's own, the absolute path of its file, and its class.
     params : mapping
         Parameters other than the strategy's defaults, ``fill`` aside. JSON values.
     data, window : Data, Window
@@ -133,7 +95,7 @@ class Cell:
         """Hash of the description, the data and the code version: equal keys, equal rows."""
         window = self.window
         told = {
-            "strategy": self.strategy,
+            "strategy": own_code(self.strategy) or self.strategy,
             "params": self.params,
             "data": self.data.identity,
             "window": [window.start, window.score_from, window.stop],
@@ -141,12 +103,6 @@ class Cell:
             "fill": self.fill,
             "engine": self.engine,
             "cash": self.cash,
-            "code": code + _own_code(self.strategy),
+            "code": code,
         }
         return hashlib.sha256(json.dumps(canonical(told)).encode()).hexdigest()[:32]
-
-
-@cache
-def _own_code(strategy: str) -> str:
-    """Fingerprint of a user's own strategy, ``path/to/file.py:Class``; the code version covers those of this project."""
-    return "" if is_strategy(strategy) else f".{strategy_fingerprint(load_strategy(strategy))}"

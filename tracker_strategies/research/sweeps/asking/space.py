@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from datafeeds.texts import parse_value
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.research.sweeps.asking.values import canonical, parse_value
-from tracker_strategies.strategies import STRATEGIES
-from tracker_strategies.strategies.registry import check_params, default_params, is_strategy, load_strategy
+from tracker_strategies.research.sweeps.asking.values import canonical
+from tracker_strategies.strategies.registry import NAMES, check_params, default_params, full_name, load_strategy
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,6 @@ def _same(value: Any, default: Any) -> bool:
         return False
 
 
-def name_of(strategy: str) -> str:
-    """The name under which a strategy is kept: that of the command line, or ``path/to/file.py:Class`` as it was given."""
-    cls = load_strategy(strategy)  # refuses a name that nobody has
-    return cls.alias_name if is_strategy(strategy) else strategy
-
-
 @dataclass(frozen=True)
 class Space:
     """Domains of parameters for several strategies.
@@ -85,7 +79,7 @@ class Space:
     Parameters
     ----------
     strategies : sequence of str
-        Names of strategies.
+        Names of strategies, or ``path/to/file.py:Class``.
     domains : mapping
         From a parameter to its values (a sequence), one value, or a :class:`Range`. ``"eps"`` goes to every strategy that has
         such a parameter, ``"apas.eps"`` to one.
@@ -96,27 +90,29 @@ class Space:
 
     def __post_init__(self) -> None:
         """Every name is known, every parameter has somebody who takes it."""
-        names = tuple(dict.fromkeys(name_of(name) for name in self.strategies))
+        names = tuple(dict.fromkeys(full_name(name) for name in self.strategies))
         if not names:
-            raise ParameterError(f"no strategy to run; name some of {', '.join(c.alias_name for c in STRATEGIES)}")
+            raise ParameterError(f"no strategy to run; name some of {', '.join(NAMES)}")
+        known = {name: default_params(load_strategy(name)) for name in names}
         object.__setattr__(self, "strategies", names)
         object.__setattr__(self, "domains", {key: _domain(key, given) for key, given in self.domains.items()})
         for key in self.domains:
             owner, dot, name = key.rpartition(".")
             if name == "fill":
                 raise ParameterError("fill is no parameter of a grid: name the fill modes with fill")
-            if dot and name_of(owner) not in names:
+            takers = [full_name(owner)] if dot else names
+            if takers[0] not in known:
+                load_strategy(owner)  # a name that does not exist is told as such
                 raise ParameterError(f"{key}: {owner} is not among the strategies {', '.join(names)}")
-            takers = [load_strategy(owner)] if dot else [load_strategy(n) for n in names]
-            if not any(name in default_params(cls) for cls in takers):
-                check_params(takers[0], {name: None})
+            if not any(name in known[taker] for taker in takers):
+                check_params(load_strategy(takers[0]), {name: None})
 
     def own(self, strategy: str) -> dict[str, Domain]:
         """The domains of one strategy; ``apas.eps`` goes before ``eps``."""
         known = default_params(load_strategy(strategy))
         common = {k: v for k, v in self.domains.items() if "." not in k and k in known}
         special = {
-            k.rpartition(".")[2]: v for k, v in self.domains.items() if "." in k and name_of(k.rpartition(".")[0]) == strategy
+            k.rpartition(".")[2]: v for k, v in self.domains.items() if "." in k and full_name(k.rpartition(".")[0]) == strategy
         }
         return {**common, **special}
 

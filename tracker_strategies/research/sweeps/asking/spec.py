@@ -16,14 +16,16 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import ENGINES, Cell, Data, Window
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
-from tracker_strategies.research.sweeps.asking.space import Candidate, Space, name_of
+from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.windows import WalkForward, windows_of
-from tracker_strategies.strategies import STRATEGIES
+from tracker_strategies.strategies.registry import full_name, is_strategy, load_strategy
 
 #: ``tpe`` is for tuning only.
 SEARCHES = ("grid", "random", "halving", "tpe")
 #: Draws of a random search, when nobody says how many.
 TRIALS = 50
+#: What is done to the prices of all sources.
+HOW_PRICES = ("gaps", "adjust", "members", "renames", "clean")
 COST_KEYS = tuple(f.name for f in fields(CostModel))
 
 
@@ -79,8 +81,10 @@ class Sweep:
         Strategies and the domains of their parameters.
     data : tuple of str, default ("sample",)
         Sources; see :class:`~tracker_strategies.research.sweeps.asking.cells.Data`.
-    index, gaps : tuple of str, str
-        Targets, and what a missing price means, for all sources.
+    index : tuple of str, default ("INDEX",)
+        Targets.
+    gaps, adjust, members, renames, clean
+        What is done to the prices of all sources: see :class:`datafeeds.MarketSource`.
     seeds : tuple of int, default (0,)
         Seeds of the synthetic market, one panel each.
     fill : tuple of str, default ("next_open",)
@@ -109,6 +113,10 @@ class Sweep:
     data: tuple[str, ...] = ("sample",)
     index: tuple[str, ...] = ("INDEX",)
     gaps: str = "error"
+    adjust: str = "split"
+    members: str | None = None
+    renames: str | None = None
+    clean: str | None = None
     seeds: tuple[int, ...] = (0,)
     fill: tuple[str, ...] = ("next_open",)
     costs: tuple[CostModel, ...] = (CostModel(),)
@@ -144,7 +152,12 @@ class Sweep:
         if not (isinstance(self.cash, (int, float)) and self.cash > 0.0):
             raise ParameterError(f"cash={self.cash!r} must be positive")
         object.__setattr__(self, "fill", tuple(str(FillMode.parse(name)) for name in self.fill))
-        object.__setattr__(self, "baselines", tuple(name_of(name) for name in self.baselines))
+        for name in self.baselines:
+            load_strategy(name)
+        object.__setattr__(self, "baselines", tuple(full_name(name) for name in self.baselines))
+        drawn = [data.source for data in self.sources() if data.synthetic]
+        if drawn and (self.members or self.renames):
+            raise ParameterError(f"members and renames are for files: {drawn[0]} has none; leave them out, or the market")
         if self.search == "grid":
             if self.trials is not None:
                 raise ParameterError("a grid runs every combination: leave out trials, or choose search=random")
@@ -161,7 +174,8 @@ class Sweep:
 
     def sources(self) -> list[Data]:
         """Every panel that is needed; only synthetic ones have seeds."""
-        known = [Data(source, self.index, self.gaps) for source in dict.fromkeys(self.data)]
+        how = {name: getattr(self, name) for name in HOW_PRICES}
+        known = [Data(source, self.index, **how) for source in dict.fromkeys(self.data)]
         return [replace(d, seed=s) for d in known for s in (dict.fromkeys(self.seeds) if d.synthetic else (0,))]
 
     def contexts(self, panels: Mapping[Data, MarketPanel]) -> Iterator[Context]:
@@ -220,6 +234,9 @@ class Sweep:
     def tell(self) -> dict[str, Any]:
         """As plain values, for ``sweep.json``; :meth:`from_mapping` reads them."""
         told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "space"}
+        for name in HOW_PRICES[1:]:  # not told by older sweeps, which are the same sweeps
+            if told[name] == getattr(Sweep, name):
+                del told[name]
         told["costs"] = [asdict(c) for c in self.costs]
         told["walk_forward"] = None if self.walk_forward is None else asdict(self.walk_forward)
         told["halving"] = asdict(self.halving)
@@ -249,10 +266,9 @@ def _flat(params: Any) -> dict[str, Any]:
     """``[params.apas] lam = ...`` as ``apas.lam``; a table with low and high is a range."""
     if not isinstance(params, Mapping):
         raise ParameterError(f"params must be a table of parameters, got {params!r}")
-    names = {cls.alias_name for cls in STRATEGIES} | {cls.__name__ for cls in STRATEGIES}
     flat: dict[str, Any] = {}
     for key, value in params.items():
-        if isinstance(value, Mapping) and key in names:
+        if isinstance(value, Mapping) and (is_strategy(key) or ":" in key):
             flat |= {f"{key}.{k}": v for k, v in value.items()}
         else:
             flat[key] = value

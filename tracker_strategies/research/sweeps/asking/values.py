@@ -1,21 +1,12 @@
-"""Values of parameters: from text, and in one form for equal ones."""
+"""Values of parameters: in one form for equal ones, and in words."""
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from tracker_strategies.errors import ParameterError
-
-
-def parse_value(text: str) -> Any:
-    """Numbers, None, booleans and other Python literals as themselves; anything else stays text."""
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError):
-        return text.strip()
 
 
 def canonical(value: Any) -> Any:

@@ -1,0 +1,73 @@
+"""Which market: one description for runs, comparisons, sweeps, tuning, leaderboards and paper accounts.
+
+Light: a description is made and checked without pandas; only :meth:`MarketSource.open` reads anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from datafeeds.choices import CLEANING_POLICIES, GAP_POLICIES, Adjustment, check_choice
+
+if TYPE_CHECKING:
+    from datafeeds.panel import MarketPanel
+
+SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True)
+class MarketSource:
+    """Where prices come from and what is done to them before anybody sees them.
+
+    Parameters
+    ----------
+    source : str, default "sample"
+        As :func:`datafeeds.open_source` knows it: ``sample``, ``synthetic``, which may bring arguments of
+        :func:`datafeeds.synthetic_market` (``synthetic:n_assets=40,n_bars=300``), ``yahoo:AAPL,MSFT:2015-01-01``, or a path.
+    targets : tuple of str, default ("INDEX",)
+        Columns to track.
+    gaps : {"error", "freeze"}
+        A price missing inside a series: refuse the source, or take it for a trading halt.
+    seed : int, default 0
+        Of the synthetic market.
+    adjust : {"split", "total", "raw"}
+        For bars and Yahoo: which corporate actions are in the prices.
+    members, renames : str, optional
+        Files: who belonged to the index when, and ticker changes.
+    clean : {"flag", "drop", "winsorise"}, optional
+        Look for bad prices, and what to do with them.
+
+    Raises
+    ------
+    DataError
+        A word that is none of its choices.
+    """
+
+    source: str = "sample"
+    targets: tuple[str, ...] = ("INDEX",)
+    gaps: str = "error"
+    seed: int = 0
+    adjust: str = "split"
+    members: str | None = None
+    renames: str | None = None
+    clean: str | None = None
+
+    def __post_init__(self) -> None:
+        """All that can be known without the data."""
+        check_choice("gaps", self.gaps, GAP_POLICIES)
+        check_choice("adjust", self.adjust, Adjustment)
+        if self.clean is not None:
+            check_choice("clean", self.clean, CLEANING_POLICIES)
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the prices are drawn, so that they depend on the seed."""
+        return self.source.partition(":")[0] == SYNTHETIC
+
+    def open(self) -> MarketPanel:
+        """Read or draw the panel."""
+        from datafeeds.readers.sources import open_source
+
+        options: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(MarketSource)}
+        return open_source(options.pop("source"), **options)

@@ -1,0 +1,235 @@
+"""Every option that commands share, once: its name, its help, its default, and the value it stands for.
+
+Options come in groups, dataclasses that a command takes as one parameter (:func:`grouped`). Nothing here imports pandas or
+backtrader: a word that cannot be right is refused before they are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property, wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from datafeeds.market_source import MarketSource
+from datafeeds.texts import parse_pairs
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.strategies.registry import check_name, is_strategy
+
+if TYPE_CHECKING:
+    from tracker_strategies.execution.costs import CostModel
+    from tracker_strategies.strategies import TrackerStrategy
+
+# -- markets ----------
+
+Data = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        metavar="SOURCE",
+        help="sample, synthetic or synthetic:n_assets=40,n_bars=300, a wide CSV or Parquet file, a long table of bars, a folder "
+        "with one file per ticker, or yahoo:AAPL,MSFT:2015-01-01.",
+    ),
+]
+Index = Annotated[
+    list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
+]
+Gaps = Annotated[str, typer.Option(help="A price missing inside a series: error, or freeze (treat it as a trading halt).")]
+Adjust = Annotated[
+    str,
+    typer.Option(
+        metavar="split|total|raw", help="For bars and Yahoo: adjust for splits, for dividends too (total), or not at all."
+    ),
+]
+Members = Annotated[
+    str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: who belonged to the index when.")
+]
+Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="Table of old, new, date: ticker changes.")]
+Clean = Annotated[
+    str | None,
+    typer.Option(
+        metavar="flag|drop|winsorise",
+        help="Look for bad prices and report them on stderr and in run.json; drop or cut them, or only flag them.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
+
+# -- strategies and what they pay ----------
+
+Param = Annotated[
+    list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy; repeat for several.")
+]
+Fill = Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")]
+Lot = Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")]
+Coordinates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="weights|holdings",
+        help="What stays constant while the algorithm is passive; with holdings no order is sent then. "
+        "The strategy's own choice by default.",
+    ),
+]
+Sectors = Annotated[
+    str | None,
+    typer.Option(
+        "--sectors", metavar="FILE", help="Table of symbol, sector: drawn on the tear sheet, and for strategies with max_sector."
+    ),
+]
+CostBps = Annotated[float, typer.Option(help="Commission in basis points of the traded value.")]
+PerShare = Annotated[float, typer.Option(help="Commission per share, in money.")]
+MinFee = Annotated[float, typer.Option(help="Least commission of one order, in money.")]
+SlippageBps = Annotated[float, typer.Option(help="Slippage in basis points of the price.")]
+Cash = Annotated[float, typer.Option(help="Starting cash.")]
+
+# -- what becomes of it ----------
+
+EvalFrom = Annotated[
+    str | None,
+    typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning starts at the first bar all the same."),
+]
+Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
+MetricsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
+NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+
+
+@dataclass(frozen=True)
+class PriceOptions:
+    """What is done to prices, wherever they come from."""
+
+    index: Index = None
+    gaps: Gaps = "error"
+    adjust: Adjust = "split"
+    members: Members = None
+    renames: Renames = None
+    clean: Clean = None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Columns to track."""
+        return tuple(self.index or ("INDEX",))
+
+    def source(self, data: str, seed: int = 0) -> MarketSource:
+        """The market that a SOURCE stands for."""
+        return MarketSource(data, self.targets, self.gaps, seed, self.adjust, self.members, self.renames, self.clean)
+
+
+@dataclass(frozen=True)
+class MarketOptions(PriceOptions):
+    """One market."""
+
+    data: Data = "sample"
+    seed: Seed = 0
+
+    @cached_property
+    def market(self) -> MarketSource:
+        """Where the prices come from."""
+        return self.source(self.data, self.seed)
+
+
+@dataclass(frozen=True)
+class CostOptions:
+    """What a trade costs."""
+
+    cost_bps: CostBps = 0.0
+    per_share: PerShare = 0.0
+    min_fee: MinFee = 0.0
+    slippage_bps: SlippageBps = 0.0
+
+    @cached_property
+    def costs(self) -> CostModel:
+        """The cost model."""
+        from tracker_strategies.execution.costs import CostModel
+
+        return CostModel(self.cost_bps, self.per_share, self.min_fee, self.slippage_bps)
+
+
+@dataclass(frozen=True)
+class StrategyOptions(CostOptions, MarketOptions):
+    """A strategy on a market: how it trades, and what it pays."""
+
+    param: Param = None
+    fill: Fill = "next_open"
+    lot: Lot = 0.0
+    coordinates: Coordinates = None
+    sectors: Sectors = None
+
+    @cached_property
+    def params(self) -> Mapping[str, Any]:
+        """What was asked of the strategies, by name."""
+        chosen = {} if self.coordinates is None else {"coordinates": self.coordinates}
+        return chosen | parse_pairs(self.param or (), "--param", "eps=0.0003")
+
+    @cached_property
+    def fill_mode(self) -> FillMode:
+        """When orders fill."""
+        return FillMode.parse(self.fill)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse what can be no strategy, no market, no parameter and no fill mode, before anything heavy is imported."""
+        for name in names:
+            check_name(name)
+        _ = self.market, self.params, self.fill_mode
+
+    def params_of(self, cls: type[TrackerStrategy], sectors: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The parameters of one strategy: those that it has, ``none`` in the place of a number, and sectors if it limits them."""
+        from tracker_strategies.strategies.registry import default_params
+
+        known = default_params(cls)
+        own = {k: v for k, v in self.params.items() if k in known}
+        own = {k: None if v == "none" and not isinstance(known[k], str) else v for k, v in own.items()}
+        if sectors and "sectors" in known and "max_sector" in own:
+            own["sectors"] = dict(sectors)
+        return {"fill": self.fill_mode, "lot": self.lot, **own}
+
+
+@dataclass(frozen=True)
+class RunOptions(StrategyOptions):
+    """A backtest as it was asked for on the command line."""
+
+    cash: Cash = 1_000_000.0
+    eval_from: EvalFrom = None
+    out: Out = None
+    html: Html = None
+    as_json: MetricsJson = False
+    no_tearsheet: NoSheet = False
+
+
+def is_run_folder(name: str) -> bool:
+    """Whether a word of the command line is the folder of a finished run. A strategy's name is one, whatever lies beside."""
+    return not is_strategy(name) and (Path(name).expanduser() / "run.json").is_file()
+
+
+def said(options: Any) -> list[str]:
+    """Names of the options of a group that are not as by default."""
+    return [f.name for f in fields(options) if getattr(options, f.name) != f.default]
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command for typer in which every parameter that is a group of options stands for the options in it."""
+    shown: list[Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in signature(command, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if not is_dataclass(kind):
+            shown.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+            continue
+        groups[parameter.name] = kind
+        hints = get_type_hints(kind, include_extras=True)
+        shown += [Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]) for f in fields(kind)]
+    shown.sort(key=lambda p: p.name != "data")  # what it runs on stands first in the help
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{f.name: given.pop(f.name) for f in fields(kind)})
+        command(**given)
+
+    call.__signature__ = Signature(shown)  # type: ignore[attr-defined]
+    call.__annotations__ = {p.name: p.annotation for p in shown}
+    return call
