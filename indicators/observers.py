@@ -80,7 +80,7 @@ class ActiveObserver(TrackerObserver):
         tracker = getattr(owner, "tracker", None) if wanted is None else None
         targets = targets or find_targets(owner.datas, wanted)
         self._targets = [Series(data) for data in targets]
-        self._omega = np.full(len(targets), 1.0 / len(targets)) if tracker is None else tracker.goal.omega
+        self._omega = np.full(len(targets), 1.0 / len(targets)) if tracker is None else tracker.target.omega
         self._account = AccountRows(owner, getattr(owner, "assets", owner.datas), trades=False)
         self._growth = 1.0  # of the account since the targets last had levels
         self._levels: FloatArray | None = None  # and those

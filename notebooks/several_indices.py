@@ -65,11 +65,11 @@ plt.show()
 # %% [markdown]
 # ## Beating them by a margin
 #
-# `enhance=0.15` sets the target 15 % a year above the index, bar by bar: one margin for all, or one for each. It is a wish, not
+# `margin=0.15` sets the target 15 % a year above the index, bar by bar: one margin for all, or one for each. It is a wish, not
 # a promise: the learner looks for weights that would have returned that much.
 
 # %%
-show("sparse-pls", max_names=15, enhance=0.15)
+show("sparse-pls", max_names=15, margin=0.15)
 
 # %% [markdown]
 # ## Markets with calendars of their own

@@ -22,7 +22,6 @@ from .strategies import APASTracker as APASTracker
 from .strategies import BuyAndHold as BuyAndHold
 from .strategies import ConstantWeight as ConstantWeight
 from .strategies import DiscountedVAWTracker as DiscountedVAWTracker
-from .strategies import EnhancedEnsembleTracker as EnhancedEnsembleTracker
 from .strategies import EnsembleTracker as EnsembleTracker
 from .strategies import EqualWeight as EqualWeight
 from .strategies import LeastSquaresTracker as LeastSquaresTracker
@@ -35,5 +34,6 @@ from .strategies import RecursiveLarsTracker as RecursiveLarsTracker
 from .strategies import RLSTracker as RLSTracker
 from .strategies import SLAITTracker as SLAITTracker
 from .strategies import SparsePLSTracker as SparsePLSTracker
+from .strategies import TiltedEnsembleTracker as TiltedEnsembleTracker
 from .strategies import TrackerStrategy as TrackerStrategy
 from .strategies import VAWTracker as VAWTracker

@@ -70,7 +70,7 @@ def own_code(strategy: str) -> str:
         return ""
     cls = load_strategy(strategy)
     source = inspect.getsourcefile(cls)
-    return cls.__qualname__ + ("" if source is None else f"@{hashlib.sha256(Path(source).read_bytes()).hexdigest()}")
+    return str(cls.__qualname__) + ("" if source is None else f"@{hashlib.sha256(Path(source).read_bytes()).hexdigest()}")
 
 
 @cache

@@ -15,14 +15,11 @@ from tests.markets import ordinary_feeds, random_panel
 from tracker_strategies.algorithms import AlphaSignal, Linear, NegativeLogReturn, SwitchingCost
 from tracker_strategies.research.replay import replay
 from tracker_strategies.runner import backtest
-from tracker_strategies.strategies import STRATEGIES, EnsembleTracker, LeastSquaresTracker
+from tracker_strategies.strategies import STRATEGIES, EnsembleTracker
 from tracker_strategies.strategies.registry import default_params
-from tracker_strategies.strategies.regression.trackers import RegressionTracker
 from tracker_strategies.strategies.tracker import order_by_symbol
 
 NAMES = ("MSFT", "AAPL", "ZTS", "BRK.B", "a", "GE", "T", "AA", "C", "XOM")
-REFUSES_COSTS = (EnsembleTracker, LeastSquaresTracker, RegressionTracker)
-"""They choose a few names themselves, and mind no costs then."""
 
 LIMITS: dict[str, dict[str, Any]] = {
     "no limit": {},
@@ -63,7 +60,7 @@ CASES = [
     for cls in STRATEGIES
     for own, more, marks in WAYS.get(cls.alias_name, [({}, "", ())])
     for limits, params in LIMITS.items()
-    if set(params) <= set(default_params(cls)) and not (limits == "few names at a cost" and issubclass(cls, REFUSES_COSTS))
+    if set(params) <= set(default_params(cls)) and not (limits == "few names at a cost" and cls.chooses_names)
 ]
 
 
@@ -139,7 +136,7 @@ def test_signals_and_sectors_follow_their_symbols() -> None:
 
 def test_a_budget_is_tuned_alike() -> None:
     panel, order = market(6, gaps=True), np.arange(len(NAMES))[::-1]
-    for name in ("apas", "enhanced-ensemble"):
+    for name in ("apas", "tilted-ensemble"):
         assert_same_but_for_the_order(panel, name, {"te_budget": 0.005, "budget_bars": 30}, order, replay)
 
 

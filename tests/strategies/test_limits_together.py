@@ -12,9 +12,8 @@ from tests.markets import random_panel
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.replay import replay
 from tracker_strategies.runner import backtest
-from tracker_strategies.strategies import STRATEGIES, EnsembleTracker, LeastSquaresTracker
+from tracker_strategies.strategies import STRATEGIES
 from tracker_strategies.strategies.registry import default_params
-from tracker_strategies.strategies.regression.trackers import RegressionTracker
 
 SECTORS = {"S0": "one", "S1": "one", "S2": "one", "S3": "two", "S4": "two"}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -24,8 +23,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cost_aware": {"cost_aware": 8.0},
     "holdings": {"coordinates": "holdings"},
 }
-OWN_CHOICE = (EnsembleTracker, LeastSquaresTracker, RegressionTracker)
-"""They choose a few names themselves, after a warm-up in which all are held, and mind no costs then."""
 LONGEST_WARM_UP = 40
 
 
@@ -37,7 +34,7 @@ def combinations(cls: Any) -> list[tuple[str, ...]]:
 def is_refused(cls: Any, names: tuple[str, ...]) -> bool:
     limited = "max_weight" in names or "sectors" in names
     selective = "max_names" in names or "cost_aware" in names
-    own = issubclass(cls, OWN_CHOICE) and "max_names" in names and "cost_aware" in names
+    own = cls.chooses_names and "max_names" in names and "cost_aware" in names
     return (limited and selective) or own
 
 
@@ -57,7 +54,7 @@ def test_limits_hold_together_or_are_refused_by_name(strategy: Any, names: tuple
     np.testing.assert_allclose(decisions.sum(axis=1), 1.0, atol=1e-12)
     assert decisions.min() >= 0.0
     if "max_names" in names:
-        bars = decisions[LONGEST_WARM_UP:] if issubclass(strategy, OWN_CHOICE) else decisions
+        bars = decisions[LONGEST_WARM_UP:] if strategy.chooses_names else decisions
         assert (np.count_nonzero(bars, axis=1) <= 4).all()
     if "max_weight" in names:
         assert decisions.max() <= 0.3 + 1e-9

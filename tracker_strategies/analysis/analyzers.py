@@ -64,7 +64,7 @@ class TrackingAnalyzer(bt.Analyzer):
         self._seen: list[Any] = []
         self._entry = Entry(row=None)
         q = len(self.names)
-        self.omega = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.goal.omega
+        self.omega = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.target.omega
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""

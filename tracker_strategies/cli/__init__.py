@@ -188,7 +188,7 @@ def main() -> None:
     usual = warnings.formatwarning
 
     def one_line(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
-        own = issubclass(category, DataWarning)
+        own = issubclass(category, DataWarning | FutureWarning)
         return f"{category.__name__}: {message}\n" if own else usual(message, category, filename, lineno, line)
 
     warnings.formatwarning = one_line

@@ -131,7 +131,8 @@ class PaperAccount:
             options["actions"] = absolute(options["actions"])
         if panel is None:
             panel = market.open()
-        if chosen.get("enhance") is not None and chosen.get("bars_per_year", chosen.get("bars_a_year")) is None:
+        year = chosen.get("bars_per_year", chosen.get("bars_a_year"))
+        if year is None and chosen.get("margin", chosen.get("enhance")) is not None:
             # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
             chosen["bars_per_year"] = panel.periods_per_year
         config = AccountConfig(

@@ -59,8 +59,8 @@ def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
     every_bar = tracker.schedule.every == 1
     due = [every_bar or tracker.schedule.due(day) for day in panel.dates]
     x, levels = panel.returns, panel.target_close
-    y = tracker.goal.returns(levels[:-1], levels[1:])
-    y = y if tracker.goal.each else y.tolist()
+    y = tracker.target.returns(levels[:-1], levels[1:])
+    y = y if tracker.target.each else y.tolist()
     if tracker.fill is FillMode.CLOSE and all(due):
         return _filled_at_close(x, tracker.run(x, y), tracker.rebalancer.costs, cash)
     return _in_sequence(panel, x, y, tracker, due, cash)

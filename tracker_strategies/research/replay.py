@@ -130,7 +130,7 @@ def replay(
         orders=order_table(log, panel.symbols),
         periods_per_year=p.bars_per_year,
         seen=panel.target_seen,
-        omega=tracker.goal.omega,
+        omega=tracker.target.omega,
         kernels=kernels.in_use(),
         **vars(path),
     )

@@ -19,5 +19,5 @@ from .sparse_pls import SparsePLSTracker as SparsePLSTracker
 from .vaw import AdaptiveDiscountTracker as AdaptiveDiscountTracker
 from .vaw import DiscountedVAWTracker as DiscountedVAWTracker
 from .vaw import VAWTracker as VAWTracker
-from .voting import EnhancedEnsembleTracker as EnhancedEnsembleTracker
 from .voting import EnsembleTracker as EnsembleTracker
+from .voting import TiltedEnsembleTracker as TiltedEnsembleTracker

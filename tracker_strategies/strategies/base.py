@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
-import backtrader as bt
 import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket.broker import host
-from tracker_strategies.execution.basket.listeners import hears_cash
-from tracker_strategies.execution.basket.orders import BasketOrder
 from tracker_strategies.execution.basket.part import Part, share_of
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
@@ -24,10 +22,12 @@ from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.tracker_route import TrackerDesk
 from tracker_strategies.execution.universe import Universe
-from tracker_strategies.strategies._first_bars import guard_first_bars
-from tracker_strategies.strategies.compose import in_coordinates, minding_costs, with_few_names
+from tracker_strategies.strategies._from_learner import FromLearner, options
+from tracker_strategies.strategies._host import HostedStrategy
+from tracker_strategies.strategies._side import names_positions
+from tracker_strategies.strategies.compose import compose
 from tracker_strategies.strategies.feeds import find_assets, find_targets
-from tracker_strategies.strategies.target import Goal
+from tracker_strategies.strategies.target import Target
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.tracker import Tracker, order_by_symbol
 from tracker_strategies.strategies.year import settle_year, year_of_feed
@@ -35,7 +35,7 @@ from tracker_strategies.strategies.year import settle_year, year_of_feed
 FloatArray = NDArray[np.float64]
 
 
-class TrackerStrategy(bt.Strategy):
+class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     """Holds the weights of an online algorithm, bar by bar. Subclasses say which: see :meth:`make_algorithm`.
 
     At the close of bar t it knows x_t, the returns of the assets since bar t-1, and y_t, that of the index. The algorithm turns
@@ -50,9 +50,9 @@ class TrackerStrategy(bt.Strategy):
       - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
       - ``assets`` (None): names of the feeds to invest in; by default all that are no targets
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
-      - ``enhance`` (None): margin per year by which to beat the target, 0.15 for fifteen percent; one for all targets or one for
-        each
-      - ``bars_per_year`` (None): what a year is, for ``enhance`` and for annualised figures; by default told from the data's own
+      - ``margin`` (None): by how much per year to beat the target, 0.15 for fifteen percent; one for all targets or one for each.
+        ``enhance`` is its old name
+      - ``bars_per_year`` (None): what a year is, for ``margin`` and for annualised figures; by default told from the data's own
         bars: 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
         "holdings": share counts, as in an index; then passive means that no order is sent. See
@@ -77,6 +77,7 @@ class TrackerStrategy(bt.Strategy):
         ("target", None),
         ("assets", None),
         ("blend", None),
+        ("margin", None),
         ("enhance", None),
         ("bars_per_year", None),
         ("bars_a_year", None),
@@ -94,6 +95,17 @@ class TrackerStrategy(bt.Strategy):
         ("broker", "basket"),
     )
 
+    #: The class of its learner. A subclass that names one has its keyword arguments as params, documented as they are there, with
+    #: its name and figures; ``params`` in the subclass change defaults or add to them.
+    learner: ClassVar[type[OnlineAlgorithm] | None] = None
+    #: Keyword arguments of the learner, or params of limits, that are no params of the strategy.
+    without: ClassVar[tuple[str, ...]] = ()
+    #: Names of params by keyword arguments of the learner, where they differ.
+    called: ClassVar[Mapping[str, str]] = {}
+    #: Whether the learner keeps to ``max_names`` itself.
+    chooses_names: ClassVar[bool] = False
+    #: Whether :meth:`make_algorithm` puts its learners :func:`~.compose.in_coordinates` itself.
+    sets_coordinates: ClassVar[bool] = False
     #: The name under which the command line knows the strategy; empty for abstract ones.
     alias_name = ""
     #: Figures of ``algorithm.diagnostics()`` that tell most about how it learns, for plots.
@@ -118,32 +130,41 @@ class TrackerStrategy(bt.Strategy):
         self._open_desk()
 
     @classmethod
+    def options(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
+        """Keyword arguments of :attr:`learner`, from the params: what it takes by name, and what a strategy supplies."""
+        return options(cls, p, symbols, n_targets)
+
+    @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The algorithm that chooses the weights, from the strategy's params, its assets' names and the number of targets.
 
         The names are sorted, whatever the order of the feeds, and the algorithm's arrays are in the order of `symbols`: ties and
         draws go by symbol. What comes from the bars and what goes to the orders is put in order around it.
         """
-        raise NotImplementedError(
-            f"{cls.__name__} must say which algorithm it runs: override make_algorithm(cls, p, symbols, n_targets)"
-        )
+        if cls.learner is None:
+            raise NotImplementedError(
+                f"{cls.__name__} must say which algorithm it runs: set learner, or override "
+                "make_algorithm(cls, p, symbols, n_targets)"
+            )
+        return cls.learner(len(symbols), **cls.options(p, symbols, n_targets))
 
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
         """What the strategy does on a bar, without backtrader around it."""
         order = None if cls.by_position(p) else order_by_symbol(symbols)
         names = symbols if order is None else tuple(symbols[i] for i in order)
-        algorithm = cls.wrap(p, cls.make_algorithm(p, names, n_targets))
+        wrap = partial(compose, p, chooses_names=cls.chooses_names, sets_coordinates=cls.sets_coordinates)
+        algorithm = wrap(cls.make_algorithm(p, names, n_targets))
         tuner = cls.make_tuner(p, names)
         if tuner is not None:
-            tuner.wrap = lambda learner: cls.wrap(p, learner)
+            tuner.wrap = wrap
         return Tracker(
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance),
             Rebalancer(costs, *(_number(p, name) for name in ("lot", "band", "max_turnover"))),
             FillMode.parse(p.fill),
-            Goal(n_targets, p.blend, p.enhance, p.bars_per_year, each=getattr(algorithm, "n_targets", 1) > 1),
+            Target(n_targets, p.blend, p.margin, p.bars_per_year, each=getattr(algorithm, "n_targets", 1) > 1),
             tuner=tuner,
             signal=_signal(p),
             order=order,
@@ -152,12 +173,7 @@ class TrackerStrategy(bt.Strategy):
     @classmethod
     def by_position(cls, p: Any) -> bool:
         """Whether a param speaks of assets by their position among the feeds: then the algorithm keeps that order."""
-        return False
-
-    @classmethod
-    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """The algorithm in the coordinates that the params ask for, minding costs, and with as many names as they allow."""
-        return with_few_names(p, minding_costs(p, in_coordinates(p, algorithm)))
+        return names_positions(getattr(p, "side", None))
 
     @classmethod
     def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:
@@ -199,38 +215,6 @@ class TrackerStrategy(bt.Strategy):
         """Plan with what the broker charges now."""
         tracker = self.tracker
         tracker.rebalancer = replace(tracker.rebalancer, costs=costs_of(self.broker, self.assets))
-
-    # -- backtrader's own bookkeeping, which would walk through all feeds ----------
-
-    def _start(self) -> None:
-        super()._start()
-        guard_first_bars(self)
-        clocks = {id(d.clock) if getattr(d, "clocked", False) else id(d) for d in self.datas}
-        #: Whether all feeds have the same number of bars at any time.
-        self._in_step = len(clocks) == 1 and (len(self.datas) == 1 or self.datas[0].panel.complete)
-
-    def _getminperstatus(self) -> int:
-        """Bars still missing before ``next``. Feeds that are always of the same length need not be asked one by one."""
-        if not self._in_step:
-            return int(super()._getminperstatus())
-        missing: int = self._longest - len(self.datas[0])
-        self._minperstatus = missing
-        return missing
-
-    def _periodset(self) -> None:
-        super()._periodset()
-        self._longest = max(self._minperiods)
-
-    def _notify(self, qorders: Sequence[Any] = (), qtrades: Sequence[Any] = ()) -> None:
-        """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
-        if self._orderspending or self._tradespending or qorders or qtrades or hears_cash(self):
-            super()._notify(list(qorders), list(qtrades))
-
-    def clear(self) -> None:
-        """End of a bar. backtrader keeps all it has announced for ever, and looks at it no more; orders of the fast lane go."""
-        self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
-        self._orderspending: list[Any] = []
-        self._tradespending: list[Any] = []
 
     # -- the bar ----------
 
@@ -284,3 +268,15 @@ def _signal(p: Any) -> Any:
     if signal is not None and not callable(signal):
         raise ParameterError(f"signal={signal!r} must be a function from a bar to one number per asset")
     return signal
+
+
+def strategy_of(learner: type[OnlineAlgorithm]) -> type[TrackerStrategy]:
+    """The Strategy that runs a learner: the same class at every call.
+
+    Its params are the keyword arguments of the learner; and ``max_weight``, ``sectors`` and ``max_sector`` where that takes a
+    feasible set. For other defaults, or logic of its own, write it out: ``class Mine(TrackerStrategy): learner = ...``.
+    """
+    if "Strategy" not in vars(learner):
+        body = {"learner": learner, "__module__": learner.__module__, "__qualname__": f"{learner.__qualname__}.Strategy"}
+        learner.Strategy = FromLearner(f"{learner.__name__}Tracker", (TrackerStrategy,), body)  # type: ignore[attr-defined]
+    return vars(learner)["Strategy"]  # type: ignore[no-any-return]

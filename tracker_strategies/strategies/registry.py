@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 #: Name on the command line, the folder of its family and its class, in the order in which they are listed.
 NAMES: dict[str, tuple[str, str]] = {
     "ensemble": ("voting", "EnsembleTracker"),
-    "enhanced-ensemble": ("voting", "EnhancedEnsembleTracker"),
+    "tilted-ensemble": ("voting", "TiltedEnsembleTracker"),
     "least-squares": ("least_squares", "LeastSquaresTracker"),
     "pa": ("passive_aggressive", "PATracker"),
     "pas": ("passive_aggressive", "PASTracker"),
@@ -44,12 +45,14 @@ NAMES: dict[str, tuple[str, str]] = {
     "buy-and-hold": ("baselines", "BuyAndHold"),
     "constant-weight": ("baselines", "ConstantWeight"),
 }
+#: Names that have changed; the old ones go with the next release.
+OLD_NAMES = {"enhanced-ensemble": "tilted-ensemble", "EnhancedEnsembleTracker": "tilted-ensemble"}
 _BY_CLASS = {cls: name for name, (_, cls) in NAMES.items()}
 
 
 def is_strategy(name: str) -> bool:
     """Whether a word is the name of a strategy of this project, as a command (``pa``) or as a class (``PATracker``)."""
-    return name in NAMES or name in _BY_CLASS
+    return name in NAMES or name in _BY_CLASS or name in OLD_NAMES
 
 
 def check_name(name: str) -> None:
@@ -66,26 +69,34 @@ def check_name(name: str) -> None:
 def load_strategy(name: str) -> type[TrackerStrategy]:
     """The class of a strategy: by its name, its class's name, ``path/to/file.py:Class``, or ``module:Class``.
 
+    The class in a file may also be a learner, whose Strategy is made from it:
+    :func:`~tracker_strategies.strategies.base.strategy_of`.
+
     Raises
     ------
     ParameterError
-        When the name is unknown, the file cannot be imported, or what it names is no strategy.
+        When the name is unknown, the file cannot be imported, or what it names is neither a strategy nor a learner.
     """
     check_name(name)
     if is_strategy(name):
-        family, cls = NAMES[_BY_CLASS.get(name, name)]
+        if name in OLD_NAMES:
+            warnings.warn(f"{name} is called {OLD_NAMES[name]} now; its old name goes with the next release", FutureWarning, 2)
+        family, cls = NAMES[OLD_NAMES.get(name) or _BY_CLASS.get(name, name)]
         found: type[TrackerStrategy] = getattr(importlib.import_module(f"tracker_strategies.strategies.{family}"), cls)
         return found
-    from tracker_strategies.strategies.base import TrackerStrategy
+    from tracker_strategies.algorithms import OnlineAlgorithm
+    from tracker_strategies.strategies.base import TrackerStrategy, strategy_of
 
     where, _, attribute = name.rpartition(":")
     try:
         module = _from_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
         own = getattr(module, attribute)
+        if isinstance(own, type) and issubclass(own, OnlineAlgorithm):
+            return strategy_of(own)
     except Exception as problem:  # a user's file may raise anything while it is imported
         raise ParameterError(f"cannot load the strategy {name!r}: {type(problem).__name__}: {problem}") from problem
     if not (isinstance(own, type) and issubclass(own, TrackerStrategy)):
-        raise ParameterError(f"{name!r} is no TrackerStrategy; derive it from one")
+        raise ParameterError(f"{name!r} is neither a TrackerStrategy nor a learner; derive it from one, or from OnlineAlgorithm")
     return own
 
 
@@ -94,7 +105,7 @@ def full_name(name: str) -> str:
     where, _, attribute = name.rpartition(":")
     if where.endswith(".py"):
         return f"{Path(where).expanduser().absolute()}:{attribute}"
-    return _BY_CLASS.get(name, name)
+    return OLD_NAMES.get(name) or _BY_CLASS.get(name, name)
 
 
 def labels_of(classes: Sequence[type[TrackerStrategy]]) -> list[str]:

@@ -14,7 +14,7 @@ FloatArray = NDArray[np.float64]
 _YEAR = "the number of bars in a year, positive: 252 for days, 52 for weeks, 12 for months"
 
 
-class Goal:
+class Target:
     r"""Turns levels of q targets into the return that the portfolio should have had.
 
     With levels :math:`I_j` and margins :math:`m_j` per year the enhanced return of target j over k bars is geometric,
@@ -29,7 +29,7 @@ class Goal:
         Number of targets q.
     blend : sequence of q floats or str, optional
         Weights :math:`\omega`, >= 0, scaled to sum 1; equal by default. "0.7,0.3" is understood.
-    enhance : float, sequence of q floats or str, optional
+    margin : float, sequence of q floats or str, optional
         Margins m per year: 0.15 aims at 15 % more than the index. One for all targets, or one for each.
     bars_per_year : float, optional
         B, the data's own: 252 for days, 52 for weeks, 12 for months. Needed where there is a margin.
@@ -38,11 +38,11 @@ class Goal:
     """
 
     def __init__(
-        self, n_targets: int, blend: Any = None, enhance: Any = None, bars_per_year: Any = None, *, each: bool = False
+        self, n_targets: int, blend: Any = None, margin: Any = None, bars_per_year: Any = None, *, each: bool = False
     ) -> None:
         self.each = each
         self.omega = np.full(n_targets, 1.0 / n_targets) if blend is None else _blend(blend, n_targets)
-        self._growth = _growth(enhance, n_targets, bars_per_year)
+        self._growth = _growth(margin, n_targets, bars_per_year)
         self._one = n_targets == 1 and not each
 
     def returns(self, before: FloatArray, now: FloatArray, bars: int = 1) -> Any:
@@ -105,16 +105,16 @@ def _growth(given: Any, n_targets: int, bars_per_year: Any) -> FloatArray | None
     if given is None:
         return None
     example = "a margin per year such as 0.15, or one per target such as 0.15,0.1"
-    margins = np.array(numbers("enhance", given, example))
+    margins = np.array(numbers("margin", given, example))
     if not (margins > -1.0).all() or (margins > 10.0).any():
-        raise ParameterError(f"enhance={given!r} must be {example}; 0.15 is fifteen percent per year")
+        raise ParameterError(f"margin={given!r} must be {example}; 0.15 is fifteen percent per year")
     if len(margins) not in (1, n_targets):
-        raise ParameterError(f"enhance has {len(margins)} margins for {n_targets} targets; give one, or one per target")
+        raise ParameterError(f"margin has {len(margins)} entries for {n_targets} targets; give one, or one per target")
     if not margins.any():
         return None
     if bars is None:
         raise ParameterError(
-            f"enhance={given!r} is a margin per year, and the feeds do not tell how many bars a year has; "
+            f"margin={given!r} is a margin per year, and the feeds do not tell how many bars a year has; "
             f"give bars_per_year, {_YEAR}"
         )
     return np.asarray(np.broadcast_to((1.0 + margins) ** (1.0 / bars), n_targets))

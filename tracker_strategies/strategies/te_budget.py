@@ -17,6 +17,15 @@ FloatArray = NDArray[np.float64]
 #: Between plain tracking and next to none of it.
 SMALLEST, LARGEST = 1e-6, 10.0
 _BISECTIONS = 16
+#: Params of a strategy with a budget.
+BUDGET = (("te_budget", None), ("budget_bars", 250))
+
+
+def check_lam(p: Any) -> Any:
+    """The trade-off that a strategy's params give; not beside a budget, which chooses it."""
+    if p.te_budget is not None and p.lam is not None:
+        raise ParameterError(f"give lam={p.lam!r} or te_budget={p.te_budget!r}, not both: the budget chooses lam")
+    return p.lam
 
 
 class BudgetTuner:

@@ -17,7 +17,7 @@ from tracker_strategies.execution.order_route import Desk
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe
-from tracker_strategies.strategies.target import Goal
+from tracker_strategies.strategies.target import Target
 from tracker_strategies.strategies.te_budget import BudgetTuner
 
 FloatArray = NDArray[np.float64]
@@ -39,7 +39,7 @@ class Tracker:
         Turns weights into orders.
     fill : FillMode
         Says at which prices they fill.
-    goal : Goal
+    target : Target
         Says what the targets ask for.
     tuner : BudgetTuner, optional
         Chooses a parameter of the algorithm on the first bars.
@@ -64,7 +64,7 @@ class Tracker:
         schedule: Schedule,
         rebalancer: Rebalancer,
         fill: FillMode,
-        goal: Goal,
+        target: Target,
         *,
         tuner: BudgetTuner | None = None,
         signal: Callable[[Bar], Any] | None = None,
@@ -72,7 +72,7 @@ class Tracker:
     ) -> None:
         self.algorithm = algorithm if tuner is None else tuner.start()
         self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
-        self.goal, self.tuner, self.signal = goal, tuner, signal
+        self.target, self.tuner, self.signal = target, tuner, signal
         self._order, self._place = order, None if order is None else np.argsort(order)
         self.weights: FloatArray = np.zeros(algorithm.n_assets)
         self.bar: Bar | None = None
@@ -167,7 +167,7 @@ class Tracker:
         return self.schedule.due(bar.date) or changed or late or again
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
-        y = self.goal.returns(before.target, bar.target, self._span)
+        y = self.target.returns(before.target, bar.target, self._span)
         x = bar.close / before.close - 1.0
         extra: dict[str, Any] = {}
         if self.signal is not None:

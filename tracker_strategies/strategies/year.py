@@ -16,26 +16,29 @@ from tracker_strategies.strategies.target import check_year
 
 #: Bars of a year by backtrader's time frames; trading days, as everywhere in this project.
 _BY_FRAME = {bt.TimeFrame.Years: 1.0, bt.TimeFrame.Months: 12.0, bt.TimeFrame.Weeks: 52.0, bt.TimeFrame.Days: 252.0}
+#: Params that have been renamed; the old names go with the next release.
+OLD_NAMES = {"bars_a_year": "bars_per_year", "enhance": "margin"}
 _DAY_ONE = 719163.0  # date number of 1970-01-01
 
 
 def settle_year(p: Any, infer: Callable[[], float | None]) -> None:
-    """Settle ``p.bars_per_year`` of a strategy's params: what was given, under its old name ``bars_a_year`` too, or else what
-    the data tell. It stays None where they do not; only ``enhance`` needs it.
+    """Settle ``p.bars_per_year`` of a strategy's params: what was given or else what the data tell. It stays None where they do
+    not; only ``margin`` needs it. Params under their old names are taken over, with a warning.
     """
-    old = getattr(p, "bars_a_year", None)
-    if old is not None:
-        if p.bars_per_year is not None and p.bars_per_year != old:
+    for old, new in OLD_NAMES.items():
+        value = getattr(p, old, None)
+        if value is None:
+            continue
+        other = getattr(p, new)
+        if other is not None and other != value:
             raise ParameterError(
-                f"bars_a_year={old!r} and bars_per_year={p.bars_per_year!r}: both say how many bars a year has; give only the "
-                "latter, the former is its old name"
+                f"{old}={value!r} and {new}={other!r} say the same thing; give only {new}, {old} is its old name"
             )
         warnings.warn(
-            "the param bars_a_year is called bars_per_year now; its old name goes with the next release",
-            DeprecationWarning,
-            stacklevel=3,
+            f"the param {old} is called {new} now; its old name goes with the next release", FutureWarning, stacklevel=3
         )
-        p.bars_per_year, p.bars_a_year = old, None
+        setattr(p, new, value)
+        setattr(p, old, None)
     if p.bars_per_year is None:
         p.bars_per_year = infer()
     else:

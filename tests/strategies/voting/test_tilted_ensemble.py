@@ -50,7 +50,7 @@ def test_a_round_that_the_side_information_refuses_changes_nothing():
 
 
 def test_a_tiny_tilt_is_the_ensemble():
-    plain, tilted = (replay(PANEL, s, {**CLOSE, **p}) for s, p in (("ensemble", {}), ("enhanced-ensemble", {"lam": 1e-9})))
+    plain, tilted = (replay(PANEL, s, {**CLOSE, **p}) for s, p in (("ensemble", {}), ("tilted-ensemble", {"lam": 1e-9})))
     np.testing.assert_allclose(tilted.decisions, plain.decisions, atol=1e-9)
 
 
@@ -60,9 +60,9 @@ def test_the_tilt_goes_to_what_a_signal_prefers_and_no_number_is_no_view():
 
     plain = replay(PANEL, "ensemble", CLOSE)
     params = {**CLOSE, "side": "signal", "lam": 0.1}
-    tilted = replay(PANEL, "enhanced-ensemble", {**params, "signal": first_name})
+    tilted = replay(PANEL, "tilted-ensemble", {**params, "signal": first_name})
     assert (tilted.decisions[1:, 0] > plain.decisions[1:, 0]).all()
-    silent = replay(PANEL, "enhanced-ensemble", {**params, "signal": lambda bar: np.full(5, np.nan)})
+    silent = replay(PANEL, "tilted-ensemble", {**params, "signal": lambda bar: np.full(5, np.nan)})
     np.testing.assert_allclose(silent.decisions, plain.decisions, atol=1e-12)
 
 
@@ -75,7 +75,7 @@ def test_foresight_as_a_signal_earns_more_and_tracks_worse():
 
     plain = replay(panel, "ensemble", CLOSE).since(0.5).metrics()
     params = {**CLOSE, "side": "signal", "signal": tomorrow, "lam": 3.0}
-    informed = replay(panel, "enhanced-ensemble", params).since(0.5).metrics()
+    informed = replay(panel, "tilted-ensemble", params).since(0.5).metrics()
     assert informed["excess_log_return"] > plain["excess_log_return"] + 0.05
     assert informed["te_rms"] > plain["te_rms"]
 
@@ -84,7 +84,7 @@ def test_foresight_as_a_signal_earns_more_and_tracks_worse():
 def test_a_budget_chosen_on_the_first_bars_holds_later_while_the_market_stays_as_it_was(seed):
     panel, budget = random_panel(400, 5, seed=seed), 0.003
     plain = replay(panel, "ensemble", CLOSE).since(0.5).metrics()["te_rms"]
-    found = replay(panel, "enhanced-ensemble", {**CLOSE, "te_budget": budget, "budget_bars": 200}).since(0.5).metrics()["te_rms"]
+    found = replay(panel, "tilted-ensemble", {**CLOSE, "te_budget": budget, "budget_bars": 200}).since(0.5).metrics()["te_rms"]
     assert plain < 0.8 * budget
     # A hundred bars choose it and two hundred score it: two standard errors of such an estimate are a third of it.
     assert found == pytest.approx(budget, rel=0.35)
@@ -104,11 +104,11 @@ def test_trying_tilts_on_a_recorded_vote_gives_what_whole_runs_give():
 
 
 def test_a_budget_looks_at_no_later_bar():
-    check_no_lookahead("enhanced-ensemble", PANEL, {"te_budget": 0.01, "budget_bars": 30}, cuts=(0.3, 0.6))
+    check_no_lookahead("tilted-ensemble", PANEL, {"te_budget": 0.01, "budget_bars": 30}, cuts=(0.3, 0.6))
 
 
 def test_the_tilt_and_the_votes_are_lines():
-    said = backtest(PANEL, "enhanced-ensemble", CLOSE, diagnostics=True).diagnostics
+    said = backtest(PANEL, "tilted-ensemble", CLOSE, diagnostics=True).diagnostics
     assert {"tilt", "p_pa", "p_1"} <= set(said.columns)
     assert (said["tilt"].iloc[1:] > 0.0).all()
     assert (said["tilt"] <= 1.0).all()
@@ -126,4 +126,4 @@ def test_the_tilt_and_the_votes_are_lines():
 )
 def test_bad_params_are_named(params, words):
     with pytest.raises(ParameterError, match=words):
-        backtest(PANEL, "enhanced-ensemble", params)
+        backtest(PANEL, "tilted-ensemble", params)

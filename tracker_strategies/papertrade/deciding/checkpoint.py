@@ -25,7 +25,7 @@ from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe, UniverseEvent
-from tracker_strategies.strategies.target import Goal
+from tracker_strategies.strategies.target import Target
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
@@ -74,7 +74,7 @@ _CLASSES: dict[str, type] = {
     "fill": FillMode,
     "rebalancer": Rebalancer,
     "schedule": Schedule,
-    "target": Goal,
+    "target": Target,
     "tracker": Tracker,
     "universe": Universe,
     "universe event": UniverseEvent,

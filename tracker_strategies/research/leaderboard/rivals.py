@@ -6,11 +6,13 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import SLAIT, OnlineAlgorithm
-from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.errors import MissingExtraError
 from tracker_strategies.strategies import TrackerStrategy
+
+Array = NDArray[np.float64]
 
 #: A fit on fewer bars than this says nothing.
 LEAST_ROWS = 20

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, StronglyAdaptive
-from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.numerics.expert_weights import share_of
 from tracker_strategies.algorithms.vaw import discount_grid
+
+Array = NDArray[np.float64]
 
 LAM = 1.0
 CURVE_POINTS = 200

@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracker_strategies._checks import count
 from tracker_strategies.algorithms import OGD, AdaGrad, Box, FeasibleSet, RealSpace, SparseAdaGrad
-from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.reproductions._steps import whole
 from tracker_strategies.research.reproductions.verdicts import answer, exact
+
+Array = NDArray[np.float64]
 
 CITATION = (
     "Duchi, Hazan, Singer: Adaptive subgradient methods for online learning and stochastic optimization. UCB/EECS-2010-24, 2010."

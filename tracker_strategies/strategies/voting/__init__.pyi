@@ -1,2 +1,2 @@
 from .ensemble import EnsembleTracker as EnsembleTracker
-from .tilted_ensemble import EnhancedEnsembleTracker as EnhancedEnsembleTracker
+from .tilted_ensemble import TiltedEnsembleTracker as TiltedEnsembleTracker

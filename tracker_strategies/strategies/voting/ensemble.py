@@ -7,7 +7,7 @@ from typing import Any
 from tracker_strategies.algorithms import PA, LeastSquares, OnlineAlgorithm, Vote
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.compose import in_coordinates, minding_costs, refuse_both
+from tracker_strategies.strategies.compose import in_coordinates
 from tracker_strategies.strategies.least_squares.trackers import least_squares
 from tracker_strategies.strategies.target import numbers
 
@@ -32,6 +32,7 @@ class EnsembleTracker(TrackerStrategy):
 
     alias_name = "ensemble"
     diagnostic_lines: tuple[str, ...] = ("p_pa", "p_1", "p_0_98", "p_0_9")
+    chooses_names = sets_coordinates = True
     params: Any = (
         ("discounts", "1,0.98,0.9"),
         ("inertia", 3.0),
@@ -47,18 +48,12 @@ class EnsembleTracker(TrackerStrategy):
         """The vote."""
         n, gammas = len(symbols), discounts_of(p.discounts)
         if p.max_names is not None:
-            return in_coordinates(p, least_squares(p, n, SPARSE_DISCOUNT, 0.5))
+            return in_coordinates(p, least_squares(p, n, gamma=SPARSE_DISCOUNT, inertia=p.inertia, ridge=p.ridge))
         # Two views of the past in turn: members that err in different ways are worth more than alike ones.
         dampings = [float(k % 2 == 0) for k in range(len(gammas))]
         learners = PA(n, eps=0.0), LeastSquares(n, gamma=gammas, damping=dampings, inertia=p.inertia, ridge=p.ridge)
         names = ["pa", *(f"{gamma:.12g}".replace(".", "_") for gamma in gammas)]
         return Vote(n, members=[in_coordinates(p, learner) for learner in learners], names=names, rate=p.rate, share=p.share)
-
-    @classmethod
-    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """The members are in their coordinates already."""
-        refuse_both(p, algorithm)
-        return minding_costs(p, algorithm)
 
 
 def discounts_of(given: Any) -> list[float]:

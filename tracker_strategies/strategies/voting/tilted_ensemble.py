@@ -1,4 +1,4 @@
-"""Enhanced tracking: the recommended tracker, leaning towards what side information prefers, within a tracking-error budget."""
+"""The recommended tracker, leaning towards what side information prefers, within a tracking-error budget."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm, SideInformation, Simplex, Tilted
-from tracker_strategies.errors import ParameterError
-from tracker_strategies.strategies.compose import minding_costs, refuse_both, with_few_names
-from tracker_strategies.strategies.passive_aggressive.trackers import DEFAULT_KAPPA, names_positions, side_information
-from tracker_strategies.strategies.te_budget import BudgetTuner
+from tracker_strategies.strategies._side import SIDE, side_information
+from tracker_strategies.strategies.te_budget import BUDGET, BudgetTuner, check_lam
 from tracker_strategies.strategies.voting.ensemble import EnsembleTracker
 
 
-class EnhancedEnsembleTracker(EnsembleTracker):
+class TiltedEnsembleTracker(EnsembleTracker):
     """The vote of :class:`EnsembleTracker`, tilted towards what has just risen or what a signal of yours prefers.
 
     The vote learns as if there were no tilt. How far to lean is ``lam``, or what a tracking-error budget allows: the largest lam
@@ -33,26 +31,15 @@ class EnhancedEnsembleTracker(EnsembleTracker):
       - ``te_budget`` (None): tracking error of a bar that is allowed; lam is then found on the first ``budget_bars`` (250) bars
     """
 
-    alias_name = "enhanced-ensemble"
+    alias_name = "tilted-ensemble"
     diagnostic_lines: tuple[str, ...] = ("tilt", *EnsembleTracker.diagnostic_lines)
-    params: Any = (
-        ("lam", None),
-        ("side", "log-return"),
-        ("log_weight", 1.0),
-        ("kappa", DEFAULT_KAPPA),
-        ("signal", None),
-        ("signal_weight", 1.0),
-        ("te_budget", None),
-        ("budget_bars", 250),
-    )
+    params: Any = (("lam", None), *((name, default) for name, (default, _) in SIDE.items()), *BUDGET)
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The tilted vote with the given lam."""
-        if p.te_budget is not None and p.lam is not None:
-            raise ParameterError(f"give lam={p.lam!r} or te_budget={p.te_budget!r}, not both: the budget chooses lam")
-        vote = super().make_algorithm(p, symbols, n_targets)
-        return Tilted(len(symbols), learner=vote, side=side_information(p), lam=p.lam)
+        lam, vote = check_lam(p), super().make_algorithm(p, symbols, n_targets)
+        return Tilted(len(symbols), learner=vote, side=side_information(p), lam=lam)
 
     @classmethod
     def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:
@@ -60,17 +47,6 @@ class EnhancedEnsembleTracker(EnsembleTracker):
         if p.te_budget is None:
             return None
         return TiltTuner(super().make_algorithm(p, symbols, 1), side_information(p), p.te_budget, p.budget_bars)
-
-    @classmethod
-    def by_position(cls, p: Any) -> bool:
-        """Where side information of the user's own has one number per asset, or is a function of all."""
-        return names_positions(p.side)
-
-    @classmethod
-    def wrap(cls, p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-        """Minding costs or kept to a few names; the members of the vote are in their coordinates already."""
-        refuse_both(p, algorithm)
-        return with_few_names(p, minding_costs(p, algorithm))
 
 
 class TiltTuner(BudgetTuner):

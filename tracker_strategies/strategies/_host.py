@@ -1,0 +1,46 @@
+"""A tracker as a guest of backtrader: the host's bookkeeping for each bar, without a walk through all feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import backtrader as bt
+
+from tracker_strategies.execution.basket.listeners import hears_cash
+from tracker_strategies.execution.basket.orders import BasketOrder
+from tracker_strategies.strategies._first_bars import guard_first_bars
+
+
+class HostedStrategy(bt.Strategy):
+    """A Strategy whose bookkeeping costs the same on a bar however many feeds there are."""
+
+    def _start(self) -> None:
+        super()._start()
+        guard_first_bars(self)
+        clocks = {id(d.clock) if getattr(d, "clocked", False) else id(d) for d in self.datas}
+        #: Whether all feeds have the same number of bars at any time.
+        self._in_step = len(clocks) == 1 and (len(self.datas) == 1 or self.datas[0].panel.complete)
+
+    def _getminperstatus(self) -> int:
+        """Bars still missing before ``next``. Feeds that are always of the same length need not be asked one by one."""
+        if not self._in_step:
+            return int(super()._getminperstatus())
+        missing: int = self._longest - len(self.datas[0])
+        self._minperstatus = missing
+        return missing
+
+    def _periodset(self) -> None:
+        super()._periodset()
+        self._longest = max(self._minperiods)
+
+    def _notify(self, qorders: Sequence[Any] = (), qtrades: Sequence[Any] = ()) -> None:
+        """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
+        if self._orderspending or self._tradespending or qorders or qtrades or hears_cash(self):
+            super()._notify(list(qorders), list(qtrades))
+
+    def clear(self) -> None:
+        """End of a bar. backtrader keeps all it has announced for ever, and looks at it no more; orders of the fast lane go."""
+        self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
+        self._orderspending: list[Any] = []
+        self._tradespending: list[Any] = []
