@@ -52,4 +52,4 @@ def flag(name: str, value: Any, error: type[ValueError] = ParameterError) -> boo
 
 
 def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
+    return isinstance(value, bool) or (getattr(value, "shape", None) == () and str(getattr(value, "dtype", "")) == "bool")

@@ -79,12 +79,11 @@ class RandomPortfolios(MomentLearner):
     ) -> None:
         one_of("mapping", mapping, ("refit", "project"))
         super().__init__(n_assets, n_targets, omega, mapping, None, ridge, warm_up, None)
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
         lam = check_forgetting(forgetting)
         if not isinstance(lam, float):
             raise ParameterError(f"forgetting must be a number in (0, 1], got {forgetting!r}")
-        self.n_portfolios, self.seed, self.forgetting = count("n_portfolios", n_portfolios), int(seed), lam
+        self.n_portfolios, self.seed = count("n_portfolios", n_portfolios), count("seed", seed, least=0)
+        self.forgetting = lam
         self.theta = min(10, self.n_assets) if theta is None else at_most_assets("theta", theta, self.n_assets)
         self._orders = np.array(
             [
