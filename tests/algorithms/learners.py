@@ -86,18 +86,20 @@ class SignAROW(Labels, AROW):
 
 SIGNED = {cls.__mro__[2]: cls for cls in Labels.__subclasses__()}
 ROUNDS = {
-    "SLAIT(window=12, every=3, accelerate=False, starts=3)": 0,  # a fit every third round
+    "SLAIT(window=12, every=3, accelerate=False, starts=3, max_iter=50)": 0,  # a fit every third round
+    "AdaptiveLasso(theta=3, sweeps=300, warm_up=5)": 0,  # with one sweep a round instead, below
     "AdaGrad(eta=0.1, matrix='full', rule='rda')": 5_000,
 }
-SLOW = (
+SLOW = {
     "AdaptiveLasso",
+    "CostAware",
     "LeastSquares",
     "RandomPortfolios",
     "RecursiveLars",
     "SparseLeastSquares",
     "StronglyAdaptive",
     "TopNames",
-)
+}
 """Classes whose rounds cost too much for 100,000 of them in the quick run."""
 
 
@@ -142,7 +144,7 @@ WRAPPED = [
     ),
     Learner(
         "vote of PAS and SLAIT",
-        lambda n: Vote(n, members=[PAS(n), SLAIT(n, window=12, every=3, accelerate=False, starts=3)]),
+        lambda n: Vote(n, members=[PAS(n), SLAIT(n, window=12, every=3, accelerate=False, starts=3, max_iter=50)]),
         0,
     ),
     Learner(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.algorithms.learners import LEARNERS
 from tracker_strategies.algorithms import (
     APAS,
     OGD,
