@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.algorithms.checks import market
 from tests.markets import random_panel
 from tracker_strategies.algorithms import (
     PAS,
@@ -23,6 +22,7 @@ from tracker_strategies.algorithms import (
 from tracker_strategies.algorithms.passive_aggressive import slait
 from tracker_strategies.research.replay import replay
 from tracker_strategies.strategies import STRATEGIES
+from tracker_strategies.testing.rounds import market
 
 N, Q = 40, 17
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.algorithms.checks import fingerprint, market
 from tracker_strategies import algorithms
 from tracker_strategies.algorithms import ConstantWeights, Holdings, OnlineAlgorithm, Vote
 from tracker_strategies.algorithms._state import PROJECT, Part, Stored
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.testing.rounds import fingerprint, market
 
 
 class PA(ConstantWeights):

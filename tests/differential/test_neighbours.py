@@ -204,7 +204,7 @@ def test_money_that_comes_in_is_shared_by_the_parts():
         ((0.7, 0.7), "sum to 1.4"),
         ((0.0, 0.5), r"capital=0\.0 must be a share"),
         ((float("nan"), 0.5), "capital=nan must be a share"),
-        (("half", 0.5), "capital='half' must be a number"),
+        (("half", 0.5), "capital must be a finite number, got 'half'"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused_before_the_run(parts, message):

@@ -18,6 +18,7 @@ from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker
 from tracker_strategies.strategies.registry import default_params
 from tracker_strategies.strategies.tracker import order_by_symbol
+from tracker_strategies.testing import check_strategy
 
 NAMES = ("MSFT", "AAPL", "ZTS", "BRK.B", "a", "GE", "T", "AA", "C", "XOM")
 
@@ -66,12 +67,8 @@ CASES = [
 
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
 @pytest.mark.parametrize(("strategy", "limits", "own"), CASES)
-def test_every_strategy_decides_the_same_whatever_the_order_of_the_feeds(
-    strategy: Any, limits: str, own: dict[str, Any], gaps: bool
-) -> None:
-    params = LIMITS[limits] | own | {"listing_warmup": 3, "delist_after": 5}
-    panel, order = market(7, gaps=gaps), np.random.default_rng(1).permutation(len(NAMES))
-    assert_same_but_for_the_order(panel, strategy, params, order, replay)
+def test_every_strategy_decides_the_same_whatever_the_order_of_the_feeds(strategy: Any, limits: str, gaps: bool) -> None:
+    check_strategy(strategy, market(7, gaps=gaps), LIMITS[limits], only=["feed_order"])
 
 
 @settings(max_examples=40, deadline=None)

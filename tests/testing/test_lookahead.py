@@ -1,4 +1,7 @@
-"""No result up to bar t depends on data after t, through the whole engine; and the check would notice if one did."""
+"""No result up to bar t depends on data after t, through the whole engine; and the check would notice if one did.
+
+Every strategy goes through it in test_strategies.py.
+"""
 
 import backtrader as bt
 import numpy as np
@@ -6,9 +9,7 @@ import pytest
 
 from tests.markets import ordinary_feeds, random_panel
 from tracker_strategies import HoldingsAnalyzer, TrackingAnalyzer, record_of
-from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.strategies import STRATEGIES
-from tracker_strategies.testing.lookahead import LookAheadError, check_no_lookahead
+from tracker_strategies.testing import LookAheadError, check_no_lookahead
 
 PANELS = {
     "complete": random_panel(n_bars=60, n_assets=6, seed=1, ohlc=True),
@@ -16,16 +17,8 @@ PANELS = {
 }
 
 
-@pytest.mark.parametrize("fill", ["next_open", "open", "close"])
-@pytest.mark.parametrize("market", PANELS)
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda cls: cls.alias_name)
-def test_no_strategy_looks_ahead(strategy, market, fill):
-    params = {"fill": fill, "listing_warmup": 2, "delist_after": 3}
-    check_no_lookahead(strategy, PANELS[market], params, costs=CostModel(bps=5))
-
-
 @pytest.mark.parametrize("mode", [{"runonce": False}, {"exactbars": 1}], ids=str)
-def test_nor_in_the_other_modes_of_cerebro(mode):
+def test_no_strategy_looks_ahead_in_other_modes_of_cerebro(mode):
     check_no_lookahead("pa", PANELS["living"], {"listing_warmup": 2, "delist_after": 3}, cuts=(0.4,), **mode)
 
 

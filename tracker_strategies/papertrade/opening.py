@@ -42,6 +42,8 @@ def absolute(name: str) -> str:
     where, found, attribute = name.rpartition(":")
     if found and where.endswith(".py"):
         return f"{Path(where).expanduser().absolute()}:{attribute}"
+    if attribute.isidentifier() and where.replace(".", "_").isidentifier():  # module:Class
+        return name
     path = Path(name).expanduser()
     named = name.partition(":")[0] in ("yahoo", "synthetic")
     return str(path.absolute()) if not named and (path.suffix or len(path.parts) > 1) else name

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies._checks import number
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket.broker import host
@@ -162,7 +162,12 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance),
-            Rebalancer(costs, *(_number(p, name) for name in ("lot", "band", "max_turnover"))),
+            Rebalancer(
+                costs,
+                number("lot", p.lot),
+                number("band", p.band),
+                None if p.max_turnover is None else number("max_turnover", p.max_turnover),
+            ),
             FillMode.parse(p.fill),
             Target(n_targets, p.blend, p.margin, p.bars_per_year, each=getattr(algorithm, "n_targets", 1) > 1),
             tuner=tuner,
@@ -203,7 +208,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
         others = [s.desk.part.capital for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
-        capital = share_of(None if self.p.capital is None else _number(self.p, "capital"), others, broker)
+        capital = share_of(_or_none("capital", self.p.capital), others, broker)
         part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
         self.desk = TrackerDesk(self, part)
@@ -253,14 +258,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         return bar
 
 
-def _number(p: Any, name: str) -> Any:
-    """A param that must be a number, or None where the default is None."""
-    value = getattr(p, name)
-    if value is None and name == "max_turnover":
-        return None
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name}={value!r} must be a number")
-    return float(value)
+def _or_none(name: str, value: Any) -> float | None:
+    return None if value is None else number(name, value)
 
 
 def _signal(p: Any) -> Any:

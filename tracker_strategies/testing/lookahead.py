@@ -10,13 +10,9 @@ import numpy as np
 
 from datafeeds import MarketPanel
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.errors import TrackerError
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import TrackerStrategy
-
-
-class LookAheadError(TrackerError, AssertionError):
-    """A result up to bar t changed when only the data after t did."""
+from tracker_strategies.testing.errors import LookAheadError
 
 
 def check_no_lookahead(

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.algorithms.checks import market
 from tests.algorithms.gradient.adagrad_runs import Played
 from tracker_strategies.algorithms import AdaGrad, Box, CappedSimplex, GroupedSimplex, L1Ball, RealSpace
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import market
 
 # ------------------------------------------------------------------ hard data
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market
 from tests.algorithms.gradient.adagrad_runs import Played, common, losses, rules, seeds
 from tracker_strategies.algorithms import AdaGrad, FeasibleSet, RealSpace, Simplex
+from tracker_strategies.testing.rounds import market
 
 
 @common

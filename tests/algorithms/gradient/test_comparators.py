@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market
 from tracker_strategies.algorithms import (
     AROW,
     FOBOS,
@@ -26,6 +25,7 @@ from tracker_strategies.algorithms import (
     Simplex,
 )
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import market
 
 seeds = st.integers(0, 2**32 - 1)
 common = settings(max_examples=40, deadline=None)

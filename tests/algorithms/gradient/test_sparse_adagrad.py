@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import exact
 from tracker_strategies.algorithms import AdaGrad, Box, FeasibleSet, RealSpace, Simplex, SparseAdaGrad
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import exact
 
 seeds = st.integers(0, 2**32 - 1)
 common = settings(max_examples=60, deadline=None)

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market
-from tests.algorithms.universe_checks import without
 from tracker_strategies.algorithms import PA, Holdings, LeastSquares, SparseLeastSquares, Vote
 from tracker_strategies.algorithms.least_squares import _scaled_quadratic as scaled_quadratic
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.testing.rounds import market, without
 
 GAMMAS, DAMPINGS = [1.0, 0.97, 0.8], [1.0, 0.0, 0.5]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market, run
 from tests.vector_ops.apas import follow, make_apas
 from tests.vector_ops.bounds import threshold_regret
 from tracker_strategies.algorithms import APAS, PA, PAS, AlphaSignal, Constant, NegativeLogReturn, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.testing.rounds import market, run
 
 seeds = st.integers(0, 2**32 - 1)
 common = settings(max_examples=40, deadline=None)

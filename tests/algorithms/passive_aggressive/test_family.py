@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market, run
 from tracker_strategies.algorithms import PA, MultiplicativePA, MultiTargetPA, PAClassifier, PAUniclass, RealSpace
 from tracker_strategies.algorithms.passive_aggressive import pa_batch
 from tracker_strategies.algorithms.passive_aggressive.multiplicative import kl_divergence
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import market, run
 
 seeds = st.integers(0, 2**32 - 1)
 common = settings(max_examples=40, deadline=None)

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market, run
-from tests.algorithms.universe_checks import assert_on_simplex, without
 from tests.markets import real_market
 from tests.vector_ops.registry import PROJECT_ROOT
 from tracker_strategies.algorithms import SLAIT
 from tracker_strategies.algorithms.passive_aggressive import slait
 from tracker_strategies.algorithms.passive_aggressive.batch_slait import MEASURES, SlaitProblem, several_starts
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import assert_on_simplex, market, run, without
 
 DATA = PROJECT_ROOT.parent / "shared" / "data" / "sp500_2010_daily_RETURNS.csv.gz"
 

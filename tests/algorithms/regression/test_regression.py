@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market, run
 from tests.algorithms.numerics.test_simplex_qp import assert_optimal
-from tests.algorithms.universe_checks import without
 from tracker_strategies.algorithms import RLS, AdaptiveLasso, RandomPortfolios, RecursiveLars, Simplex, StaticPortfolio
 from tracker_strategies.algorithms.numerics import lars_path, lasso_gram
 from tracker_strategies.algorithms.regression import refit_portfolio
 from tracker_strategies.algorithms.regression.random_portfolios import batched_simplex, batched_simplex_qp
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import market, run, without
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market, run
-from tests.algorithms.universe_checks import assert_on_simplex, without
 from tracker_strategies.algorithms import APAS, PA, GroupedSimplex
 from tracker_strategies.algorithms.sets import feasible_from_dict, project_capped_simplex, project_simplex
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import assert_on_simplex, market, run, without
 
 seeds = st.integers(0, 2**32 - 1)
 

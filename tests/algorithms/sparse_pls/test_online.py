@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market, run
 from tests.algorithms.numerics.test_simplex_qp import assert_optimal
 from tests.algorithms.sparse_pls.test_batch import groups
-from tests.algorithms.universe_checks import without
 from tracker_strategies.algorithms import SparsePLS
 from tracker_strategies.algorithms.regression import SelfTuning, beta_to_portfolio
 from tracker_strategies.algorithms.sparse_pls import FactorCount, sparsify
 from tracker_strategies.algorithms.sparse_pls.batch import sparse_pls
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import market, run, without
 
 SEEDS = st.integers(0, 2**32 - 1)
 PLAIN = {"standardise": False, "deflate": "sparse", "loyalty": 0.0, "mapping": "project", "warm_up": 1}

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.algorithms.checks import fingerprint, market
 from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, RealSpace, Simplex, StronglyAdaptive
 from tracker_strategies.algorithms.numerics import FixedShare
 from tracker_strategies.algorithms.vaw import discount_grid
 from tracker_strategies.algorithms.vaw._ridge_dual import DualRidge
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.testing.rounds import fingerprint, market
 
 
 def forecast_losses(learner: Any, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

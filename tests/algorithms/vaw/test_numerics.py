@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import fingerprint, market
-from tests.algorithms.universe_checks import assert_on_simplex, without
 from tests.algorithms.vaw.test_vaw import ridge, stream
 from tracker_strategies.algorithms import VAW, AdaptiveDiscount, DiscountedVAW, RealSpace
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge, dual_rounds_worth_it
 from tracker_strategies.algorithms.vaw._ridge_dual import DualRidge
 from tracker_strategies.algorithms.vaw._ridge_primal import BLOCK, CHECK
+from tracker_strategies.testing.rounds import assert_on_simplex, fingerprint, market, without
 
 RN = RealSpace()
 ALL = np.ones((1, 1))

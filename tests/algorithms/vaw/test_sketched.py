@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.algorithms.checks import market
-from tests.algorithms.universe_checks import without
 from tests.algorithms.vaw.test_vaw import stream
 from tracker_strategies.algorithms import DiscountedVAW, RealSpace, SketchedVAW
 from tracker_strategies.algorithms.vaw._ridge_sketch import SketchRidge
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.testing.rounds import market, without
 
 RN = RealSpace()
 

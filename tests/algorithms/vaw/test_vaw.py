@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import market
 from tests.vector_ops.registry import PROJECT_ROOT
 from tracker_strategies.algorithms import VAW, CappedSimplex, DiscountedVAW, RealSpace, Simplex
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import market
 
 RN = RealSpace()
 

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.algorithms.checks import fingerprint, market
-from tests.algorithms.learners import PORTFOLIO_LEARNERS
-from tests.algorithms.universe_checks import assert_on_simplex, without
+from tests.algorithms.learners import LEARNERS
 from tracker_strategies.algorithms import (
     APAS,
     OGD,
@@ -33,13 +31,14 @@ from tracker_strategies.algorithms import (
 )
 from tracker_strategies.algorithms.numerics.expert_weights import share_of
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import assert_on_simplex, fingerprint, market, without
 
 
 def test_every_tracker_can_vote() -> None:
     """Each learner of the project in one vote: the weighted mean of what they hold."""
     X, Y = market(6, 40)
-    made = [learner.make(6) for learner in PORTFOLIO_LEARNERS if "classification" not in learner.name]
-    members = [m for m in made if not isinstance(m, Vote | Tilted)]  # which go around a vote
+    made = [learner.make(6) for learner in LEARNERS if "classification" not in learner.name]
+    members = [m for m in made if m.feasible.portfolio and not isinstance(m, Vote | Tilted)]  # which go around a vote
     vote = Vote(6, members=members)
     alone = [m.clone() for m in members]
     for x, y in zip(X, Y, strict=True):

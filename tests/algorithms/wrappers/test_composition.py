@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import fingerprint, market
 from tracker_strategies.algorithms import (
     AROW,
     PA,
@@ -42,6 +41,7 @@ from tracker_strategies.testing.composition import (
     check_composition,
     is_refused,
 )
+from tracker_strategies.testing.rounds import fingerprint, market
 
 LEARNERS: dict[str, Callable[[int, FeasibleSet], OnlineAlgorithm]] = {
     "passive": lambda n, W: PA(n, eps=1.0, feasible=W),

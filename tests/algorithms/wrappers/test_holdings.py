@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.algorithms.checks import fingerprint, market
 from tracker_strategies.algorithms import (
     OGD,
     PA,
@@ -24,6 +23,7 @@ from tracker_strategies.algorithms import (
 from tracker_strategies.algorithms.numerics.simplex_gradients import descend
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.testing.rounds import fingerprint, market
 
 
 def drifted(w, x):

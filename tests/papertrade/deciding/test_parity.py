@@ -1,4 +1,7 @@
-"""A paper account that is stepped session by session ends where one backtest over the same bars ends."""
+"""A paper account that is stepped session by session ends where one backtest over the same bars ends.
+
+Every strategy does so in tests/testing/test_strategies.py.
+"""
 
 import subprocess
 import sys
@@ -13,7 +16,6 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.runner import backtest
-from tracker_strategies.strategies import STRATEGIES
 
 LIVING = {"listing_warmup": 3, "delist_after": 4}
 
@@ -23,16 +25,6 @@ def assert_parity(account, panel, strategy, params, costs=COSTS):
     np.testing.assert_allclose(decided_weights(account), record.decisions, atol=1e-12, rtol=0)
     np.testing.assert_allclose(values(account), record.value, rtol=1e-9)
     books_balance(account)
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.alias_name)
-def test_every_strategy_decides_and_earns_what_its_backtest_does(folder, strategy):
-    """While names list late, pause and are delisted."""
-    panel = random_panel(n_bars=22, n_assets=5, seed=3, ohlc=True, gaps=True)
-    account = open_account(folder / "a", panel, strategy.alias_name, LIVING, verify_every=9)
-    ways = [result.way for result in step_through(account, panel)]
-    assert set(ways) == {"replay", "checkpoint"}
-    assert_parity(account, panel, strategy, LIVING)
 
 
 def test_parity_on_a_complete_market(folder):

@@ -22,8 +22,8 @@ HISTORY = 0.8
     "slait",
     shows=("held", "spread"),
     examples=lambda n: (
-        {"window": 12, "every": 250, "max_iter": 100},
-        {"window": 12, "every": 3, "accelerate": False, "starts": 3},
+        {"window": 12, "every": 250, "starts": 3, "max_iter": 100},
+        {"window": 12, "every": 3, "accelerate": False, "starts": 3, "max_iter": 50},
     ),
 )
 class SLAIT(OnlineAlgorithm):

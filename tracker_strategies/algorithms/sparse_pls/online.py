@@ -23,7 +23,6 @@ from tracker_strategies.errors import ParameterError
     "sparse-pls",
     shows=("lambda", "factors", "held"),
     examples=lambda n: (
-        {"theta": min(3, n), "n_factors": 1, "warm_up": 5},
         {"theta": min(3, n), "n_factors": min(2, n), "warm_up": 5},
         {
             "theta": min(2, n),
