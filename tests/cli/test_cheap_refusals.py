@@ -23,6 +23,8 @@ REFUSED = {
     "a market of a sweep": ("sweep", "pa", "--adjust", "perhaps"),
     "a file and flags": ("sweep", "--config", "x.toml", "--cost-bps", "5"),
     "a strategy to tune": ("tune", "nonsense"),
+    "a strategy of a leaderboard": ("leaderboard", "--data", "sample", "--strategies", "pa,nonsense"),
+    "a market of a leaderboard": ("leaderboard", "--data", "sample", "--clean", "perhaps"),
     "a strategy of an account": ("paper", "init", "account", "nonsense"),
     "a parameter of an account": ("paper", "init", "account", "pa", "--param", "eps"),
 }

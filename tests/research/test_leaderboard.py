@@ -18,7 +18,6 @@ from tracker_strategies.research.leaderboard.rivals import SkfolioTracker, has_s
 from tracker_strategies.research.leaderboard.run import SKFOLIO, entrant, entrants, market_name, open_markets, run_leaderboard
 from tracker_strategies.research.leaderboard.tables import factors, markdown, tables, versus
 from tracker_strategies.research.replay import replay
-from tracker_strategies.research.sweeps.asking import cells
 from tracker_strategies.research.sweeps.running.driver import Unwatched
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 
@@ -218,7 +217,6 @@ def test_a_strategy_of_ones_own_takes_part_and_is_run_again_when_its_file_change
     figures = []
     for eps in (1e-4, 1e-4, 1e-2):
         file.write_text(code.format(eps))
-        cells._own_code.cache_clear()
         result = run_leaderboard({"one": PANELS["one"]}, entrants([f"{file}:Mine"]), tmp_path / "board")
         figures.append(row_of(result, "one", "Mine")["te_rms"])
     assert figures[0] == figures[1] == replay(PANELS["one"], "pa", {"eps": 1e-4}).since("0.5").metrics()["te_rms"]

@@ -54,8 +54,8 @@ def write_run(
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
     refused. Same inputs, same bytes, but for the time stamp in ``run.json``. Whoever wants a page calls
-    :func:`~tracker_strategies.analysis.pages.tear_sheet.tearsheet` on the folder after. ``scored`` is the part from there on,
-    where somebody has it already.
+    :func:`~tracker_strategies.analysis.pages.tear_sheet.tearsheet` on the folder after. ``scored`` is
+    ``record.since(eval_from)``, where somebody has it already.
     """
     target = Path(folder).expanduser()
     scored = record.since(eval_from) if scored is None else scored

@@ -6,30 +6,37 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from tracker_strategies.cli.options import Fill, PriceOptions, grouped, said, words
 from tracker_strategies.errors import OutputError
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.strategies.registry import check_name
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from datafeeds import MarketSource
 
 #: Exit code of a command that was stopped with Ctrl-C, as shells have it.
 STOPPED = 130
 
 
+@grouped
 def leaderboard(
     data: Annotated[
         list[str], typer.Option("--data", metavar="FILE|DIR", help="A market, or a folder with one market per file; repeat.")
     ],
+    prices: PriceOptions,
     strategies: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Strategies; all by default.", show_default=False)
+        str | None,
+        typer.Option(metavar="NAME,...", help="Strategies, or path/to/file.py:Class; all by default.", show_default=False),
     ] = None,
     eval_from: Annotated[str, typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on.")] = "0.5",
-    fill: Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")] = "next_open",
+    fill: Fill = "next_open",
     cost_bps: Annotated[float, typer.Option(help="Cost that the accounts pay, in basis points of the traded value.")] = 0.0,
-    gaps: Annotated[str, typer.Option(help="A price missing inside a series: freeze (a trading halt), or error.")] = "freeze",
     skfolio: Annotated[
         bool, typer.Option("--skfolio", help="With skfolio's BenchmarkTracker in walk-forward (extra 'rivals').")
     ] = False,
@@ -59,11 +66,19 @@ def leaderboard(
 
     Example: tracker leaderboard --data markets/ --strategies ensemble,pa,slait,equal-weight --out runs/leaderboard
     """
-    _leaderboard(dict(locals()))
+    given = dict(locals())
+    given["strategies"] = words(strategies or "")
+    for name in given["strategies"]:
+        check_name(name)
+    FillMode.parse(fill)
+    _leaderboard(given, prices.source(""))
 
 
-def _leaderboard(given: Mapping[str, Any]) -> None:
-    """The command, with its options by name."""
+def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
+    """The command, with its options by name, and what is done to all markets."""
+    from rich.console import Console
+    from rich.markup import escape
+
     from tracker_strategies.cli.progress import watching
     from tracker_strategies.research.leaderboard import rivals, tables
     from tracker_strategies.research.leaderboard.run import (
@@ -79,14 +94,13 @@ def _leaderboard(given: Mapping[str, Any]) -> None:
     skfolio = given["skfolio"] and rivals.has_skfolio()
     if given["skfolio"] and not skfolio:
         remarks.append("skfolio is not installed and was left out: pip install 'backtrader-index-tracker[rivals]'.")
-    names = [name.strip() for name in (given["strategies"] or "").split(",") if name.strip()]
-    taking_part = entrants(names, skfolio=skfolio, max_names=given["max_names"], ablation=given["ablation"])
+    taking_part = entrants(given["strategies"], skfolio=skfolio, max_names=given["max_names"], ablation=given["ablation"])
     folder = None if given["out"] is None else Path(given["out"]).expanduser()
     if folder is not None:
         check_folder(folder)
-    panels, left_out = open_markets(given["data"], gaps=given["gaps"])
-    for words in (*remarks, *(f"left out  {name}: {why}" for name, why in left_out.items())):
-        notes.print(escape(words), style="yellow", highlight=False)
+    panels, left_out = open_markets(given["data"], how)
+    for line in (*remarks, *(f"left out  {name}: {why}" for name, why in left_out.items())):
+        notes.print(escape(line), style="yellow", highlight=False)
     options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs")}
     try:
         with watching(notes) as watcher:
@@ -123,17 +137,25 @@ def command_line(given: Mapping[str, Any]) -> str:
     """The command that gives the same rows, with markets by name: where they lie differs from machine to machine."""
     from tracker_strategies.research.leaderboard.run import market_name
 
-    words = ["tracker", "leaderboard"]
+    line = ["tracker", "leaderboard"]
     for source in given["data"]:
-        words += ["--data", market_name(source) or source]
-    for key in ("strategies", "eval_from", "fill", "cost_bps", "gaps", "max_names", "jobs"):
-        if given[key] is not None:
-            words += [f"--{key.replace('_', '-')}", str(given[key])]
-    words += [f"--{key}" for key in ("skfolio", "ablation") if given[key]]
-    return shlex.join(words)
+        line += ["--data", market_name(source) or source]
+    prices: PriceOptions = given["prices"]
+    for name in prices.index or ():
+        line += ["--index", name]
+    told = {**given, **vars(prices), "strategies": ",".join(given["strategies"]) or None}
+    others = [name for name in said(prices) if name not in ("index", "gaps")]
+    for key in ("strategies", "eval_from", "fill", "cost_bps", "gaps", *others, "max_names", "jobs"):
+        if told[key] is not None:
+            line += [f"--{key.replace('_', '-')}", str(told[key])]
+    line += [f"--{key}" for key in ("skfolio", "ablation") if given[key]]
+    return shlex.join(line)
 
 
 def _table(title: str, head: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(title=escape(title), title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
     for i, name in enumerate(head):
         table.add_column(name, justify="right" if i else "left", style="" if i else "bold", overflow="fold", no_wrap=not i)

@@ -200,6 +200,11 @@ class RunOptions(StrategyOptions):
     no_tearsheet: NoSheet = False
 
 
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list with commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def is_run_folder(name: str) -> bool:
     """Whether a word of the command line is the folder of a finished run. A strategy's name is one, whatever lies beside."""
     return not is_strategy(name) and (Path(name).expanduser() / "run.json").is_file()

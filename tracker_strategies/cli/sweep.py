@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Data, Fill, PriceOptions, grouped, said
+from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Data, Fill, PriceOptions, grouped, said, words
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.registry import check_name
 
@@ -141,11 +141,6 @@ class WorkOptions:
     extend: Annotated[
         bool, typer.Option("--extend", help="Add to another sweep in the same folder; its rows count as trials.")
     ] = False
-
-
-def words(text: str) -> tuple[str, ...]:
-    """The words of a list with commas."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @app.command("run")

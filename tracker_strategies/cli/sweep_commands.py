@@ -14,8 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from datafeeds.texts import parse_value
+from tracker_strategies.cli.options import words
 from tracker_strategies.cli.progress import watching
-from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOptions, WorkOptions, words
+from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOptions, WorkOptions
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, units

@@ -57,7 +57,7 @@ class RiskLimits:
 
     def __post_init__(self) -> None:
         """Every limit is a positive number, or None for no limit, which may be written out."""
-        for name in (f.name for f in fields(self) if getattr(self, f.name) in ("none", "None")):
+        for name in (f.name for f in fields(self) if getattr(self, f.name) == "none"):
             object.__setattr__(self, name, None)
         for name in (f.name for f in fields(self) if f.name != "allow"):
             value = getattr(self, name)

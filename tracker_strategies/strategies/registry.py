@@ -101,7 +101,11 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
 
 
 def full_name(name: str) -> str:
-    """The name under which a strategy is found from any folder: the command's, or with the absolute path of its file."""
+    """The name under which a strategy is found from any folder: the command's, or with the absolute path of its file.
+
+    Raises :class:`ParameterError` as :func:`load_strategy` does.
+    """
+    load_strategy(name)
     where, _, attribute = name.rpartition(":")
     if where.endswith(".py"):
         return f"{Path(where).expanduser().absolute()}:{attribute}"

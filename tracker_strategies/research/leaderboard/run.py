@@ -9,15 +9,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from datafeeds import MarketPanel, open_source
+from datafeeds import MarketPanel, MarketSource
 from datafeeds.files import check_place, write_json
 from tracker_strategies._fingerprint import code_version
-from tracker_strategies.errors import DataError, TrackerError
+from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import Data
@@ -25,7 +25,7 @@ from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.spec import Sweep
 from tracker_strategies.research.sweeps.running.driver import Watcher, run_sweep
 from tracker_strategies.research.sweeps.running.store import read_rows
-from tracker_strategies.strategies.registry import NAMES, full_name, load_strategy
+from tracker_strategies.strategies.registry import NAMES, full_name, labels_of, load_strategy
 
 Row = dict[str, Any]
 
@@ -100,9 +100,7 @@ def entrants(
 
 def entrant(name: str, params: Mapping[str, Any] | None = None, label: str = "", group: str = "strategies") -> Entrant:
     """A strategy by its name, at its best but for the parameters given, under its own name or a label."""
-    cls = load_strategy(name)
-    own = vars(cls).get("alias_name") or cls.__name__  # its own, not that of a strategy it is derived from
-    kept = full_name(name)
+    kept, (own,) = full_name(name), labels_of([load_strategy(name)])
     return Entrant(label or own, Candidate.of(kept, {**AT_THEIR_BEST.get(kept, {}), **(params or {})}), group)
 
 
@@ -116,25 +114,28 @@ def check_folder(folder: Path) -> None:
     check_place(folder, "leaderboard", {"leaderboard.html", "leaderboard.json", COMPARISON, SWEEP})
 
 
-def open_markets(sources: Sequence[str], *, gaps: str = "freeze") -> tuple[dict[str, MarketPanel], dict[str, str]]:
-    """Panels by name, and why a file of a folder was left out.
+def open_markets(sources: Sequence[str], how: MarketSource | None = None) -> tuple[dict[str, MarketPanel], dict[str, str]]:
+    """Panels by name, and why a file of a folder was left out. ``how`` describes them all, but for the source.
 
     A folder stands for all tables in it, one market each. What is named itself must be readable; in a folder, tables without a
     column ``INDEX`` are passed over.
     """
+    market = MarketSource() if how is None else how
+    if len(market.targets) > 1:
+        raise ParameterError(f"a leaderboard has one index, not {', '.join(market.targets)}: name one, or use tracker compare")
     panels: dict[str, MarketPanel] = {}
     left_out: dict[str, str] = {}
     for source in sources:
         folder = Path(source)
         if not folder.is_dir():
-            panels[market_name(source)] = open_source(source, gaps=gaps)
+            panels[market_name(source)] = replace(market, source=source).open()
             continue
         files = sorted(path for path in folder.iterdir() if path.name.lower().endswith(SUFFIXES))
         if not files:
             raise DataError(f"{folder} holds no market: no file that ends with {', '.join(SUFFIXES)}")
         for path in files:
             try:
-                panels[market_name(str(path))] = open_source(path, gaps=gaps)
+                panels[market_name(str(path))] = replace(market, source=str(path)).open()
             except TrackerError as problem:
                 left_out[path.name] = " ".join(str(problem).split())
     if not panels:

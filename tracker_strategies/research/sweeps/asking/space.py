@@ -102,7 +102,6 @@ class Space:
                 raise ParameterError("fill is no parameter of a grid: name the fill modes with fill")
             takers = [full_name(owner)] if dot else names
             if takers[0] not in known:
-                load_strategy(owner)  # a name that does not exist is told as such
                 raise ParameterError(f"{key}: {owner} is not among the strategies {', '.join(names)}")
             if not any(name in known[taker] for taker in takers):
                 check_params(load_strategy(takers[0]), {name: None})

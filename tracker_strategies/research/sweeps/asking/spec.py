@@ -18,7 +18,7 @@ from tracker_strategies.research.sweeps.asking.cells import ENGINES, Cell, Data,
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.windows import WalkForward, windows_of
-from tracker_strategies.strategies.registry import full_name, is_strategy, load_strategy
+from tracker_strategies.strategies.registry import full_name, is_strategy
 
 #: ``tpe`` is for tuning only.
 SEARCHES = ("grid", "random", "halving", "tpe")
@@ -152,8 +152,6 @@ class Sweep:
         if not (isinstance(self.cash, (int, float)) and self.cash > 0.0):
             raise ParameterError(f"cash={self.cash!r} must be positive")
         object.__setattr__(self, "fill", tuple(str(FillMode.parse(name)) for name in self.fill))
-        for name in self.baselines:
-            load_strategy(name)
         object.__setattr__(self, "baselines", tuple(full_name(name) for name in self.baselines))
         drawn = [data.source for data in self.sources() if data.synthetic]
         if drawn and (self.members or self.renames):
