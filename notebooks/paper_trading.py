@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tracker_strategies import CostModel
 from tracker_strategies.papertrade import PaperAccount, RiskLimits, StepResult
-from tracker_strategies.papertrade.live.watch import practise
+from tracker_strategies.papertrade.live.watching import practise
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of
 

@@ -51,7 +51,7 @@ def test_the_code_version_is_stable_and_names_the_release():
 def test_whatever_decides_a_row_is_a_part_of_the_code_version():
     """A row that other code has made is not used again. What the worker imports decides, but for the words of its errors."""
     hashed = {name for name, _ in deciding_sources()}
-    needed = needed_by("tracker_strategies.research.replay") | needed_by("tracker_strategies.runner")
+    needed = needed_by("tracker_strategies.research.numpy_replay") | needed_by("tracker_strategies.runner")
     words = {"tracker_strategies/analysis/runfolder.py"}  # where runs are read and written, no figure in it
     assert needed - hashed <= words
     assert "tracker_strategies/algorithms/passive_aggressive/pa.py" in hashed

@@ -1,3 +1,4 @@
+from ._version import __version__ as __version__
 from .analysis.analyzers import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .analysis.analyzers import HoldingsAnalyzer as HoldingsAnalyzer
 from .analysis.analyzers import TrackingAnalyzer as TrackingAnalyzer

@@ -32,7 +32,7 @@ SCORES = (
     "analysis/record.py",
     "analysis/recording.py",
     "research/_fast_replay.py",
-    "research/replay.py",
+    "research/numpy_replay.py",
     "research/sweeps/asking/cells.py",
     "research/sweeps/running/worker.py",
     "errors.py",

@@ -19,8 +19,8 @@ from benchmarks.algorithms.prox import market
 from datafeeds import MarketPanel, open_source
 from tracker_strategies.algorithms import LeastSquares
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.research import replay
 from tracker_strategies.research.leaderboard.rivals import SkfolioTracker, has_skfolio
-from tracker_strategies.research.replay import replay
 from tracker_strategies.research.sweeps.running.worker import one_thread
 from tracker_strategies.strategies import EnsembleTracker
 

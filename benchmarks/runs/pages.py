@@ -20,7 +20,7 @@ from tracker_strategies.analysis.pages.comparison_page import comparison
 from tracker_strategies.analysis.pages.quantstats_page import require_quantstats
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 
 N_BARS, N_ASSETS, N_RUNS = 2520, 30, 10
 #: What the browser needs to start without a screen and to leave the network alone.

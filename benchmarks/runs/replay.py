@@ -8,7 +8,7 @@ from benchmarks._markets import N_ASSETS, N_BARS
 from benchmarks._measure import Report, side_by_side
 from datafeeds import synthetic_market
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 
 

@@ -1,1 +1,5 @@
 """backtrader feeds over a panel."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
 """Who belongs to the index when, under which name, in which sector."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -20,7 +20,7 @@ from tracker_strategies.algorithms import (
     Tilted,
 )
 from tracker_strategies.algorithms.passive_aggressive import slait
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.strategies import STRATEGIES
 from tracker_strategies.testing.rounds import market
 

@@ -29,8 +29,8 @@ from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError
+from tracker_strategies.research import replay
 from tracker_strategies.research.leaderboard.run import entrant, entrants, run_leaderboard
-from tracker_strategies.research.replay import replay
 
 PANEL = random_panel(60, 5, seed=21, ohlc=True)
 LIVING = random_panel(60, 5, seed=22, ohlc=True, gaps=True)

@@ -27,7 +27,7 @@ from tracker_strategies import (
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.errors import DataError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 
 PANEL = random_panel(80, 5, seed=9)
 SECTORS = {"S0": "Energy", "S1": "Banks", "S2": "Energy", "S4": "Banks"}

@@ -18,9 +18,9 @@ from tests.papertrade.harness import books_balance, contents, open_account, orde
 from tracker_strategies.cli.paper import app
 from tracker_strategies.errors import DataError, OutputError, ParameterError, TrackerError
 from tracker_strategies.papertrade import PaperAccount
-from tracker_strategies.papertrade.live.watch import practise, wake_up, watch
+from tracker_strategies.papertrade.live.watching import practise, wake_up, watch
 from tracker_strategies.papertrade.market.session_clocks import WallClock
-from tracker_strategies.papertrade.views.export import export, tables_of
+from tracker_strategies.papertrade.views.exporting import export, tables_of
 from tracker_strategies.papertrade.views.report import report_of, write_report
 from tracker_strategies.papertrade.views.status import status_of
 

@@ -12,12 +12,12 @@ from tests.markets import random_panel
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.research import replay
 from tracker_strategies.research.leaderboard import rivals
 from tracker_strategies.research.leaderboard.page import leaderboard_page
 from tracker_strategies.research.leaderboard.rivals import SkfolioTracker, has_skfolio
 from tracker_strategies.research.leaderboard.run import SKFOLIO, entrant, entrants, market_name, open_markets, run_leaderboard
 from tracker_strategies.research.leaderboard.tables import factors, markdown, tables, versus
-from tracker_strategies.research.replay import replay
 from tracker_strategies.research.sweeps.running.driver import Unwatched
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 

@@ -10,7 +10,7 @@ from datafeeds import load_sample
 from tests.markets import random_panel, real_market
 from tracker_strategies import CostModel, backtest
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.strategies import STRATEGIES
 
 

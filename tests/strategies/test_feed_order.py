@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from datafeeds import MarketPanel
 from tests.markets import ordinary_feeds, random_panel
 from tracker_strategies.algorithms import AlphaSignal, Linear, NegativeLogReturn, SwitchingCost
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker
 from tracker_strategies.strategies.registry import default_params

@@ -10,7 +10,7 @@ from datafeeds import IndexData, with_members
 from tests.markets import random_panel
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
 from tracker_strategies.testing.lookahead import check_no_lookahead

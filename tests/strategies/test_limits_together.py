@@ -10,7 +10,7 @@ import pytest
 
 from tests.markets import random_panel
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
 from tracker_strategies.strategies.registry import default_params

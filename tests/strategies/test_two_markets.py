@@ -12,7 +12,7 @@ from datafeeds import Market, MarketPanel, MultiIndexData, join_markets
 from tracker_strategies import backtest
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.strategies import STRATEGIES, PATracker
 from tracker_strategies.testing.lookahead import check_no_lookahead
 

@@ -12,7 +12,7 @@ from tests.markets import ordinary_feeds, random_panel
 from tests.strategies.test_index_members import BACK, OUT, point_in_time
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.runfolder import write_run
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest, record_of
 from tracker_strategies.strategies.registry import load_strategy
 

@@ -15,7 +15,7 @@ from tracker_strategies.algorithms import PA
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.papertrade import PaperAccount
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies.year import year_of_feed
 

@@ -85,7 +85,7 @@ def show_step(console: Console, result: StepResult) -> None:
 
 def keep_watch(folder: str, *, sessions: int | None, speed: float) -> None:
     """``watch``."""
-    from tracker_strategies.papertrade.live.watch import practise, watch
+    from tracker_strategies.papertrade.live.watching import practise, watch
 
     account, console = PaperAccount(folder), Console()
     try:
@@ -231,7 +231,7 @@ def show_limits(folder: str, changes: Sequence[str]) -> None:
 
 def export_account(folder: str, out: str, kind: str) -> None:
     """``export``."""
-    from tracker_strategies.papertrade.views.export import export
+    from tracker_strategies.papertrade.views.exporting import export
 
     for path in export(PaperAccount(folder), Path(out).expanduser(), kind):
         Console().print(f"wrote {path}", highlight=False)

@@ -1,1 +1,5 @@
-"""Studies around single runs: checks against look-ahead, replays, sweeps."""
+"""Research: the numpy replay, sweeps and tuning, the leaderboard, the papers reproduced, a look at data."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

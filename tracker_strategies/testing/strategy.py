@@ -20,7 +20,7 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade import PaperAccount
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies.base import TrackerStrategy, strategy_of
 from tracker_strategies.strategies.registry import NAMES, check_params, default_params

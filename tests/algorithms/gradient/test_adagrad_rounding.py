@@ -7,7 +7,7 @@ import pytest
 
 from tests.markets import random_panel
 from tracker_strategies.algorithms import AdaGrad, CappedSimplex, FeasibleSet, Hyperplane, RealSpace, Simplex, SparseAdaGrad
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 
 
 def equal_weighted(n: int, volatility: float, rounds: int = 600) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ from tracker_strategies.algorithms.numerics import kernels, thresholds
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 from tracker_strategies.algorithms.sets import project_simplex
 from tracker_strategies.errors import InputError, MissingExtraError, ParameterError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from datafeeds import DataError, clean, load_sample, open_source
 from tests.markets import SHARED, random_panel
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 
 LIMIT = 1.0
 

@@ -15,7 +15,7 @@ from tests.markets import ordinary_feeds, random_panel, real_market
 from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest, record_of
 from tracker_strategies.strategies.registry import load_strategy
 

@@ -14,7 +14,7 @@ from tests.papertrade.harness import books_balance, events, in_a_process, orders
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.brokers import alpaca_endpoint as endpoint
 from tracker_strategies.papertrade.errors import BrokerKeysError, BrokerUnavailableError, StaleDataError
-from tracker_strategies.papertrade.live.watch import watch
+from tracker_strategies.papertrade.live.watching import watch
 from tracker_strategies.papertrade.market.session_clocks import trading_calendar
 
 pytest.importorskip("alpaca", reason="alpaca-py is not installed: pip install -e '.[paper]'")

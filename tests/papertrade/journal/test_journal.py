@@ -23,7 +23,7 @@ from tracker_strategies.papertrade.deciding.checkpoint import Checkpoint, freeze
 from tracker_strategies.papertrade.errors import JournalError, PaperError
 from tracker_strategies.papertrade.journal import schema
 from tracker_strategies.papertrade.journal.journal import Journal
-from tracker_strategies.papertrade.views.export import tables_of
+from tracker_strategies.papertrade.views.exporting import tables_of
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of
 

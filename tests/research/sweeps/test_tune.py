@@ -11,7 +11,7 @@ from tests.research.sweeps.test_report import NOISE_MARKETS, noise_market, parqu
 from tests.research.sweeps.test_run import StopAfter, rows_of
 from tracker_strategies import CostModel
 from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.research.sweeps import Candidate, Range, Space, Sweep, WalkForward, write_report
 from tracker_strategies.research.sweeps.tuning.report import findings, out_of_sample, write_tuning
 from tracker_strategies.research.sweeps.tuning.stitch import stitch

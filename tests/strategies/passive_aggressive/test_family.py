@@ -9,7 +9,7 @@ from tests.markets import random_panel
 from tracker_strategies import APASTracker, PASTracker, backtest
 from tracker_strategies.algorithms import APAS, PA, PAS, SLAIT, MultiplicativePA, NegativeLogReturn, SwitchingCost
 from tracker_strategies.errors import ParameterError, UniverseError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.testing.lookahead import check_no_lookahead
 
 PANEL = random_panel(n_bars=80, n_assets=6, seed=41)

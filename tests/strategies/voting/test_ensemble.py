@@ -7,7 +7,7 @@ from tests.markets import random_panel, real_market
 from tracker_strategies.algorithms import PA, Holdings
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.markets import random_panel
 from tracker_strategies.algorithms import PA, AlphaSignal, ConstantWeights, NegativeLogReturn, Round, Simplex, Tilted
 from tracker_strategies.errors import InputError, ParameterError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies.te_budget import BudgetTuner
 from tracker_strategies.strategies.voting.tilted_ensemble import TiltTuner

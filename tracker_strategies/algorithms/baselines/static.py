@@ -11,7 +11,7 @@ from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import least_squares
 from tracker_strategies.algorithms.numerics.lasso_path import lars_path
 from tracker_strategies.algorithms.registration import learner
-from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
+from tracker_strategies.algorithms.regression.moments import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.sparse_pls.batch import MOST_ITERATIONS, TOLERANCE, directions
 

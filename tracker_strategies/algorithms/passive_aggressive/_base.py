@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tracker_strategies._checks import number
-from tracker_strategies.algorithms._validation import Array, Mask, describe_not_finite, real_array
+from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
-from tracker_strategies.algorithms.side.base import Round, SideInformation
-from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.algorithms.side.base import Round, SideInformation, checked_side, checked_signal, signal_of_round
+from tracker_strategies.errors import ParameterError
 
 DAILY_RMS = 0.02
 """Root mean square of daily returns of single stocks, for which the default thresholds are made."""
@@ -95,33 +93,3 @@ class SideInformed(OnlineAlgorithm):
             now = xx / x.shape[0]
             variance += ((now if seen == 1 else min(now, 9.0 * variance)) - variance) / min(seen, MEMORY)
         return (math.sqrt(variance) / DAILY_RMS if variance > 0.0 else 1.0), variance, seen
-
-
-def checked_side(side: Any, n_assets: int) -> SideInformation:
-    """Return side information that exists for n assets."""
-    if not isinstance(side, SideInformation):
-        raise ParameterError(f"side must be side information such as NegativeLogReturn(), got {side!r}")
-    side.check(n_assets)
-    return side
-
-
-def checked_signal(signal: Any, side: SideInformation, n_assets: int) -> Array | None:
-    """Return the signal of a round as an array, if there is one and somebody reads it."""
-    if signal is None:
-        return None
-    if not side.reads_signal:
-        raise InputError(f"nobody reads the signal: the side information is {side!r}; add AlphaSignal() to it")
-    numbers: Array = real_array("signal", signal, InputError)
-    if numbers.shape != (n_assets,):
-        raise InputError(f"signal must have shape ({n_assets},), one number per asset, got {numbers.shape}")
-    return numbers
-
-
-def signal_of_round(signal: Array | None, free: Mask | None) -> Array | None:
-    """Return the entries of the assets that take part (None: all), which must be finite."""
-    if signal is None:
-        return None
-    part = signal if free is None else signal[free]
-    if not np.isfinite(part).all():
-        raise InputError(f"signal must be finite for assets that take part, got {describe_not_finite(part)}")
-    return part

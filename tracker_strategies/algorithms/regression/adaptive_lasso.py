@@ -10,8 +10,8 @@ import numpy as np
 from tracker_strategies._checks import count, number
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.registration import learner
-from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import SelfTuning, check_forgetting
+from tracker_strategies.algorithms.regression.moments import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 
 

@@ -11,8 +11,8 @@ from tracker_strategies._checks import count, one_of
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 from tracker_strategies.algorithms.registration import learner
-from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import check_forgetting
+from tracker_strategies.algorithms.regression.moments import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.errors import ParameterError
 

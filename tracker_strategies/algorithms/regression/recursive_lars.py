@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lasso_path import Segment
 from tracker_strategies.algorithms.registration import learner
-from tracker_strategies.algorithms.regression._base import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import check_forgetting
+from tracker_strategies.algorithms.regression.moments import MomentLearner, at_most_assets
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.errors import ParameterError
 

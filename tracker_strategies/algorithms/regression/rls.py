@@ -12,8 +12,8 @@ from tracker_strategies.algorithms.numerics.lapack import lapack
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, is_sound, leverage
 from tracker_strategies.algorithms.numerics.thresholds import simplex
 from tracker_strategies.algorithms.registration import learner
-from tracker_strategies.algorithms.regression._base import MomentLearner
 from tracker_strategies.algorithms.regression.forgetting import SelfTuning, check_forgetting
+from tracker_strategies.algorithms.regression.moments import MomentLearner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 
 REFRESH = 100

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import NO_SIGNAL, least_squares
-from tracker_strategies.algorithms.regression._base import MomentLearner
+from tracker_strategies.algorithms.regression.moments import MomentLearner
 from tracker_strategies.algorithms.sparse_pls.thresholding import survivors
 
 

@@ -11,8 +11,8 @@ from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import least_squares
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, drop_names, is_sound, leverage
 from tracker_strategies.algorithms.registration import learner
-from tracker_strategies.algorithms.regression._base import at_most_assets
 from tracker_strategies.algorithms.regression.forgetting import MOST_ERROR2, SelfTuning, check_forgetting
+from tracker_strategies.algorithms.regression.moments import at_most_assets
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.sparse_pls._factors import SparseFactors
 from tracker_strategies.algorithms.sparse_pls.factor_count import FactorCount, check_factor_count

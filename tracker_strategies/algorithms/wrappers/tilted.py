@@ -9,10 +9,9 @@ import numpy as np
 from tracker_strategies._checks import number
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.passive_aggressive._base import checked_side, checked_signal, signal_of_round
 from tracker_strategies.algorithms.passive_aggressive.pa import PA
 from tracker_strategies.algorithms.registration import learner
-from tracker_strategies.algorithms.side.base import Round, SideInformation
+from tracker_strategies.algorithms.side.base import Round, SideInformation, checked_side, checked_signal, signal_of_round
 from tracker_strategies.algorithms.side.smooth import NegativeLogReturn
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper
 

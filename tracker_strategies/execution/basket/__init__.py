@@ -1,1 +1,5 @@
 """All orders of a bar at once, with the outcome of backtrader's own."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

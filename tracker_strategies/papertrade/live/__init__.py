@@ -1,1 +1,5 @@
 """The account inside a cerebro of the user's own, and the watch."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

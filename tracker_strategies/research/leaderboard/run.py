@@ -30,7 +30,7 @@ from tracker_strategies.strategies.registry import NAMES, full_name, labels_of, 
 Row = dict[str, Any]
 
 #: Costs in basis points of what is bought and sold, at which the excess return is told.
-COSTS = (0, 5, 10)
+COSTS: tuple[float, ...] = (0, 5, 10)
 SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet", ".pq")
 #: The choices that the recommended tracker is made of, for the ablation.
 MEMBERS, COORDINATES, COST_TERMS = ("pa", "least-squares", "ensemble"), ("weights", "holdings"), (None, 10.0)

@@ -22,7 +22,7 @@ from tracker_strategies.analysis.metrics import METRIC_KEYS
 from tracker_strategies.analysis.pages.words import why_unscored
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research import replay
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data
 from tracker_strategies.research.sweeps.asking.values import as_json
 from tracker_strategies.research.sweeps.errors import WorkerError

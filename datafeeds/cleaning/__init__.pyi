@@ -1,0 +1,3 @@
+from .cleaner import clean as clean
+from .report import CleaningReport as CleaningReport
+from .report import Finding as Finding

@@ -1,0 +1,14 @@
+from .bar_files import read_long_table as read_long_table
+from .bar_files import read_ticker_folder as read_ticker_folder
+from .columns import dates_of as dates_of
+from .columns import find_parts as find_parts
+from .columns import header_of as header_of
+from .columns import names_of as names_of
+from .columns import naming as naming
+from .columns import read_columns as read_columns
+from .dates import parse_dates as parse_dates
+from .sources import load_sample as load_sample
+from .sources import open_frames as open_frames
+from .sources import open_source as open_source
+from .sources import read_panel as read_panel
+from .wide_files import shorten as shorten

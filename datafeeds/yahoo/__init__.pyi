@@ -1,0 +1,10 @@
+from .client import YahooSession as YahooSession
+from .fetching import FetchedPrices as FetchedPrices
+from .fetching import check_choices as check_choices
+from .fetching import fetch_yahoo as fetch_yahoo
+from .fetching import yahoo_panel as yahoo_panel
+from .patience import Patience as Patience
+from .report import FetchError as FetchError
+from .report import FetchReport as FetchReport
+from .report import Outcome as Outcome
+from .tickers import tickers_of as tickers_of

@@ -1,0 +1,12 @@
+from .analyzers import DiagnosticsAnalyzer as DiagnosticsAnalyzer
+from .analyzers import HoldingsAnalyzer as HoldingsAnalyzer
+from .analyzers import TrackingAnalyzer as TrackingAnalyzer
+from .entry import Entry as Entry
+from .entry import EntryWatch as EntryWatch
+from .metrics import tracking_metrics as tracking_metrics
+from .pages import comparison as comparison
+from .pages import tearsheet as tearsheet
+from .record import RunRecord as RunRecord
+from .recording import record_of as record_of
+from .runfolder import read_run as read_run
+from .runfolder import write_run as write_run

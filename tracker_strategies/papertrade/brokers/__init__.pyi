@@ -1,0 +1,15 @@
+from .alpaca import AlpacaBroker as AlpacaBroker
+from .base import Broker as Broker
+from .base import Quotes as Quotes
+from .base import Report as Report
+from .base import Status as Status
+from .base import Ticket as Ticket
+from .faults import Faults as Faults
+from .faults import FaultyBroker as FaultyBroker
+from .sending import Sender as Sender
+from .settling import adopt as adopt
+from .settling import cancel_open as cancel_open
+from .settling import drop_intents as drop_intents
+from .settling import reconcile as reconcile
+from .settling import settle as settle
+from .simulated import SimulatedBroker as SimulatedBroker

@@ -1,0 +1,11 @@
+from .crash_points import reached as reached
+from .history import Bars as Bars
+from .history import History as History
+from .journal import Journal as Journal
+from .journal import now as now
+from .journal import seal as seal
+from .ledger import Ledger as Ledger
+from .ledger import opening_entries as opening_entries
+from .lock_and_halt import HaltSwitch as HaltSwitch
+from .lock_and_halt import account_lock as account_lock
+from .schema import Kind as Kind

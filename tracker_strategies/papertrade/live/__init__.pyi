@@ -1,0 +1,2 @@
+from .watching import practise as practise
+from .watching import watch as watch

@@ -1,0 +1,9 @@
+from .corporate_actions import Action as Action
+from .corporate_actions import read_actions as read_actions
+from .new_sessions import Intake as Intake
+from .new_sessions import read_source as read_source
+from .new_sessions import session_names as session_names
+from .session_clocks import DataClock as DataClock
+from .session_clocks import ReplayClock as ReplayClock
+from .session_clocks import SessionClock as SessionClock
+from .session_clocks import WallClock as WallClock

@@ -1,0 +1,12 @@
+from .data_check import look_at as look_at
+from .leaderboard import run_leaderboard as run_leaderboard
+from .leaderboard import write_leaderboard as write_leaderboard
+from .numpy_replay import replay as replay
+from .reproductions import reproduce as reproduce
+from .sweeps import Space as Space
+from .sweeps import Sweep as Sweep
+from .sweeps import Tuning as Tuning
+from .sweeps import run_sweep as run_sweep
+from .sweeps import run_tuning as run_tuning
+from .sweeps import write_report as write_report
+from .sweeps import write_tuning as write_tuning

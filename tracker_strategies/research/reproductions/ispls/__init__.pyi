@@ -1,0 +1,1 @@
+from .paper import reproduce_ispls as reproduce_ispls

@@ -1,0 +1,17 @@
+from .driver import Interrupts as Interrupts
+from .driver import Progress as Progress
+from .driver import Summary as Summary
+from .driver import Unwatched as Unwatched
+from .driver import Watcher as Watcher
+from .driver import description as description
+from .driver import run_sweep as run_sweep
+from .engines import engine_for as engine_for
+from .status import how_far as how_far
+from .store import Store as Store
+from .store import read_batches as read_batches
+from .store import read_description as read_description
+from .store import read_rows as read_rows
+from .worker import drop_panels as drop_panels
+from .worker import keep_panels as keep_panels
+from .worker import one_thread as one_thread
+from .worker import window_record as window_record
