@@ -10,7 +10,7 @@ from tests.docs.scripts import printed
 from tracker_strategies.papertrade import RiskLimits
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "paper-trading.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "work" / "paper-trading.md").read_text(encoding="utf-8")
 
 
 def test_the_first_five_minutes_work_as_written(tmp_path):

@@ -189,7 +189,7 @@ def test_ctrl_c_in_a_terminal_ends_with_130_and_keeps_rows(tmp_path):
 
 
 def test_what_the_guide_says_works(tmp_path, monkeypatch):
-    guide = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "work" / "sweeps.md").read_text(encoding="utf-8")
     (toml,) = re.findall(r"```toml\n(.*?)```", guide, re.S)
     (tmp_path / "guide.toml").write_text(toml)
     sweep = Sweep.from_toml(tmp_path / "guide.toml")

@@ -1,4 +1,4 @@
-"""The rows of a leaderboard in words: columns, the ablation factor by factor, and docs/results.md."""
+"""The rows of a leaderboard in words: columns, the ablation factor by factor, and docs/evidence/results.md."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _verdict(te: float, turnover: float) -> str:
 
 
 def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -> str:
-    """docs/results.md, or a further part of it."""
+    """docs/evidence/results.md, or a further part of it."""
     s = result["settings"]
     parts = []
     if heading:

@@ -193,7 +193,7 @@ class Sweep:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
-        """Read a file such as the one in docs/sweeps.md."""
+        """Read a file such as the one in docs/work/sweeps.md."""
         file = Path(path).expanduser()
         try:
             with file.open("rb") as stream:
