@@ -16,7 +16,7 @@ from tests.vector_ops.registry import PROJECT_ROOT
 from tracker_strategies.algorithms.registration import registration_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.papertrade import PaperAccount
-from tracker_strategies.research.replay import replay
+from tracker_strategies.research.numpy_replay import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies.registry import default_params, load_strategy
 from tracker_strategies.testing import check_learner, check_strategy
