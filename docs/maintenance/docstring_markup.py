@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from importlib import import_module
 from typing import Any
 
 from griffe import Extension
@@ -32,6 +34,9 @@ class DocstringMarkup(Extension):
     """Applied to every docstring as it is read."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
-        """Translate the docstring of an object, once."""
+        """Translate the docstring of an object, once. That of a Strategy is completed from its learner when it is made."""
+        if obj.is_class and obj.docstring and obj.path.startswith("tracker_strategies.strategies."):
+            made = getattr(import_module(obj.module.path), obj.name)
+            obj.docstring.value = inspect.cleandoc(made.__doc__)
         if obj.docstring:
             obj.docstring.value = markdown(obj.docstring.value)

@@ -94,7 +94,7 @@ def test_every_module_that_cites_one_of_the_papers_is_on_the_page_about_them():
 
 
 PACKAGES = ["datafeeds", "indicators"] + [
-    "tracker_strategies" + part for part in ("", ".algorithms", ".papertrade", ".research.sweeps")
+    "tracker_strategies" + part for part in ("", ".algorithms", ".papertrade", ".research.sweeps", ".testing")
 ]
 
 
@@ -113,19 +113,6 @@ def test_every_name_of_the_reference_exists(page):
         assert resolve(name).__doc__, name
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered in dot")
-def test_the_algorithm_of_the_page_on_extending_passes_the_check_suite(tmp_path, monkeypatch):
-    from tests.algorithms.test_check_suite import GENERAL, PORTFOLIO
-
-    (code,) = re.findall(
-        r"```python\n([^`]*class NormalisedLMS.*?)```", (DOCS / "extending.md").read_text(encoding="utf-8"), re.S
-    )
-    (tmp_path / "own_algorithm.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
-    for check in GENERAL + PORTFOLIO:
-        check(importlib.import_module("own_algorithm").NormalisedLMS)
-
-
 def test_every_strategy_is_named_where_one_chooses():
     from tracker_strategies.strategies import STRATEGIES
 
@@ -138,7 +125,8 @@ def test_every_strategy_is_named_where_one_chooses():
 
 #: Classes on the pages that belong to other projects.
 OF_OTHERS = {"BenchmarkTracker": "skfolio", "KilledWorker": "dask"}
-PUBLIC = ("tracker_strategies", "datafeeds", "indicators", "tracker_strategies.algorithms", "tracker_strategies.papertrade")
+SUBPACKAGES = ("algorithms", "papertrade", "testing")
+PUBLIC = ("tracker_strategies", "datafeeds", "indicators", *(f"tracker_strategies.{part}" for part in SUBPACKAGES))
 HOST = ("backtrader", "backtrader.feeds", "backtrader.analyzers", "backtrader.observers", "backtrader.indicators")
 IMPORT = re.compile(r"^\s*from ((?:tracker_strategies|datafeeds|indicators)[\w.]*) import \(?([\w, ]+)", re.M)
 CAMEL = re.compile(r"[A-Z][a-z]*[A-Z]?\w*[a-z]\w*")

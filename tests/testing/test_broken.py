@@ -175,7 +175,6 @@ class Many(TrackerStrategy):
         (Peeking, "parity", "decide and earn the same"),
         (ByPosition, "feed_order", "order of the feeds changes nothing"),
         (Careless, "state", "continues bit by bit"),
-        (Careless, "paper", "paper account"),
         (Many, "composition", "hold together"),
     ],
 )

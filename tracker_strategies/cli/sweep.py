@@ -150,7 +150,7 @@ def run(
     work: WorkOptions,
     strategies: Strategies = None,
     config: Annotated[
-        str | None, typer.Option("--config", metavar="FILE.toml", help="Read what to run from a file instead: docs/work/sweeps.md.")
+        str | None, typer.Option("--config", metavar="FILE.toml", help="Read what to run from a file: docs/work/sweeps.md.")
     ] = None,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder of the rows.")] = "runs/sweep",
     retry: Annotated[bool, typer.Option("--retry", help="Run failed cells again.")] = False,

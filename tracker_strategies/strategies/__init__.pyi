@@ -1,5 +1,6 @@
 from ._every import STRATEGIES as STRATEGIES
 from .base import TrackerStrategy as TrackerStrategy
+from .base import strategy_of as strategy_of
 from .baselines import BuyAndHold as BuyAndHold
 from .baselines import ConstantWeight as ConstantWeight
 from .baselines import EqualWeight as EqualWeight
