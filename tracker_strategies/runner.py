@@ -69,11 +69,10 @@ def backtest(
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """
     cls, params = check_run(panel, strategy, params, cash)
-    costs = costs or CostModel()
     cerebro = bt.Cerebro(**{"stdstats": False, **cerebro_options})
     IndexData(panel).add_to(cerebro, lazy=True)
     cerebro.broker.setcash(cash)
-    charge(cerebro.broker, costs)
+    charge(cerebro.broker, costs or CostModel())
     cerebro.addstrategy(cls, **params)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=orders)
@@ -82,7 +81,7 @@ def backtest(
     if on_bar is not None:
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     (run,) = cerebro.run()
-    return record_of(run, costs=costs, kernels=kernels.in_use())
+    return record_of(run, kernels=kernels.in_use())
 
 
 class _Progress(bt.Analyzer):

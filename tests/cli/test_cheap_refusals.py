@@ -21,6 +21,7 @@ REFUSED = {
     "a strategy of a sweep": ("sweep", "nonsense"),
     "a baseline": ("sweep", "pa", "--baselines", "nonsense"),
     "a market of a sweep": ("sweep", "pa", "--adjust", "perhaps"),
+    "fill modes of a sweep": ("sweep", "pa", "--fill", "close,yesterday"),
     "a file and flags": ("sweep", "--config", "x.toml", "--cost-bps", "5"),
     "a strategy to tune": ("tune", "nonsense"),
     "a strategy of a leaderboard": ("leaderboard", "--data", "sample", "--strategies", "pa,nonsense"),

@@ -13,6 +13,7 @@ import backtrader as bt
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import read_run
 from tracker_strategies.errors import DataError
+from tracker_strategies.execution.commission import charged
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.tracker import Tracker
@@ -45,7 +46,6 @@ def new_record(
 def record_of(
     strategy: bt.Strategy,
     *,
-    costs: CostModel | None = None,
     periods_per_year: float | None = None,
     kernels: str | None = None,
 ) -> RunRecord:
@@ -53,7 +53,8 @@ def record_of(
 
     Bars per year are the strategy's ``bars_per_year``, or told from the dates, when they are not given. A DiagnosticsAnalyzer
     ``diagnostics`` is used if there is one.
-    ``costs`` and ``kernels`` (``algorithms.kernels.in_use()``) are for the record.
+    Costs are told where :func:`~tracker_strategies.execution.commission.charge` set them; ``kernels``
+    (``algorithms.kernels.in_use()``) are for the record.
     """
     found = getattr(strategy, "analyzers", None)
     for name, kind in (("tracking", "TrackingAnalyzer"), ("holdings", "HoldingsAnalyzer")):
@@ -67,7 +68,7 @@ def record_of(
     return new_record(
         type(strategy),
         strategy.p._getkwargs(),
-        costs,
+        charged(strategy.broker),
         strategy.tracker if isinstance(strategy, TrackerStrategy) else None,
         dates=tracking.dates,
         value=tracking.value,

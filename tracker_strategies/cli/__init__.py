@@ -11,20 +11,13 @@ import typer
 from datafeeds.errors import DataWarning
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.leaderboard import leaderboard
-from tracker_strategies.cli.options import Adjust, AsJson, RunOptions, grouped, is_run_folder
+from tracker_strategies.cli.options import Adjust, AsJson, RunOptions, commands, grouped, is_run_folder
 from tracker_strategies.cli.paper import app as paper
 from tracker_strategies.cli.sweep import app as sweep
 from tracker_strategies.cli.sweep import tune
 from tracker_strategies.errors import ParameterError, TrackerError
 
-app = typer.Typer(
-    name="tracker",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Index trackers that learn online, run through backtrader. Start with [bold]tracker demo[/].",
-)
+app = commands("tracker", "Index trackers that learn online, run through backtrader. Start with [bold]tracker demo[/].")
 
 
 def show_version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.options import Adjust, Index, Members, PriceOptions, Renames
+from tracker_strategies.cli.options import Adjust, Index, Members, PriceOptions, Renames, commands
 
 if TYPE_CHECKING:
     from datafeeds import CleaningReport, SessionReport
@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 #: Names that a line of the report shows before it says how many more there are.
 FEW = 5
 
-app = typer.Typer(
-    name="data",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Look at prices before trusting them. Start with [bold]tracker data check sample[/].",
-)
+app = commands("data", "Look at prices before trusting them. Start with [bold]tracker data check sample[/].")
 
 
 @app.callback()

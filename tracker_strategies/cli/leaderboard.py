@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.options import Fill, PriceOptions, grouped, said, words
+from tracker_strategies.cli.options import STOPPED, Fill, PriceOptions, grouped, said, words
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import check_name
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from datafeeds import MarketSource
-
-#: Exit code of a command that was stopped with Ctrl-C, as shells have it.
-STOPPED = 130
 
 
 @grouped

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tracker_strategies.execution.costs import CostModel
     from tracker_strategies.strategies import TrackerStrategy
 
+#: Exit code of a command that was stopped with Ctrl-C, as shells have it.
+STOPPED = 130
+
 # -- markets ----------
 
 Data = Annotated[
@@ -198,6 +201,12 @@ class RunOptions(StrategyOptions):
     html: Html = None
     as_json: MetricsJson = False
     no_tearsheet: NoSheet = False
+
+
+def commands(name: str, about: str, **more: Any) -> typer.Typer:
+    """A group of commands; errors that a user can mend are for the entry point to tell."""
+    same = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
+    return typer.Typer(name=name, help=about, **{**same, **more})
 
 
 def words(text: str) -> tuple[str, ...]:

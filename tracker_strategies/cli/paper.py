@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from tracker_strategies.cli.options import AsJson, StrategyOptions, grouped
-from tracker_strategies.errors import TrackerError
+from tracker_strategies.cli.options import AsJson, StrategyOptions, commands, grouped
 
-app = typer.Typer(
-    name="paper",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Paper trading: the same strategies in an account that survives anything. "
+app = commands(
+    "paper",
+    "Paper trading: the same strategies in an account that survives anything. "
     "Start with [bold]tracker paper init demo apas --replay 2020-01-02[/].",
 )
 
@@ -187,12 +181,3 @@ def export(
     from tracker_strategies.cli.paper_commands import export_account
 
     export_account(folder, out, kind)
-
-
-def main() -> None:
-    """Entry point of ``python -m tracker_strategies.papertrade``: the same commands, without the rest of ``tracker``."""
-    try:
-        app()
-    except TrackerError as problem:
-        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
-        sys.exit(2)

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Data, Fill, PriceOptions, grouped, said, words
+from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Data, Fill, PriceOptions, commands, grouped, said, words
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import check_name
 
 
@@ -24,16 +25,15 @@ class _DefaultToRun(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    cls=_DefaultToRun,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    help="Many backtests at once: strategies x parameters x data x costs x fill modes x windows.\n\n"
+app = commands(
+    "sweep",
+    "Many backtests at once: strategies x parameters x data x costs x fill modes x windows.\n\n"
     "[bold]tracker sweep pa apas --grid eps=1e-4,3e-4 --grid apas.lam=0.001,0.01 --cost-bps 0,5 --out runs/eps[/]\n\n"
     "runs every combination on all cores. Stop it with Ctrl-C; the same command goes on where it stopped. Then\n\n"
     "[bold]tracker sweep report runs/eps[/]\n\n"
     "writes a page with the best cells, how sure they are after so many trials, heat maps and frontiers. "
     "All options: [bold]tracker sweep run --help[/].",
+    cls=_DefaultToRun,
 )
 
 Strategies = Annotated[
@@ -78,12 +78,14 @@ class SearchOptions(PriceOptions):
     engine: Annotated[str, typer.Option("--engine", help="replay (numpy, fast) or cerebro; they agree to 1e-9.")] = "replay"
     cash: Cash = 1_000_000.0
 
-    def check(self, strategies: Sequence[str], sources: Sequence[str]) -> None:
-        """Refuse what can be no strategy and no market, before anything heavy is imported."""
+    def check(self, strategies: Sequence[str], sources: Sequence[str], fill: str) -> None:
+        """Refuse what can be no strategy, no market and no fill mode, before anything heavy is imported."""
         for name in (*strategies, *words(self.baselines if self.baselines != "none" else "")):
             check_name(name)
         for source in sources:
             self.source(source)
+        for mode in words(fill):
+            FillMode.parse(mode)
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def run(
     """
     if config is not None and (twice := [*(["strategies"] if strategies else []), *said(options)]):
         raise ParameterError(f"--config says what to run: leave out {' and '.join(twice)}, or the file")
-    options.check(strategies or (), options.sources)
+    options.check(strategies or (), options.sources, options.fill)
     from tracker_strategies.cli.sweep_commands import sweep_command
 
     sweep_command(strategies or (), options, work, config=config, out=out, retry=retry)
@@ -219,7 +221,7 @@ def tune(
 
     tracker tune pa --range eps=1e-5:1e-2:log --search tpe --trials 40 --turnover-budget 0.02
     """
-    options.check(strategies or (), (options.data,))
+    options.check(strategies or (), (options.data,), options.fill)
     from tracker_strategies.cli.sweep_commands import tune_command
 
     tune_command(strategies or (), options, work, out=out, as_json=as_json)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from datafeeds.texts import parse_value
-from tracker_strategies.cli.options import words
+from tracker_strategies.cli.options import STOPPED, words
 from tracker_strategies.cli.progress import watching
 from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOptions, WorkOptions
 from tracker_strategies.errors import ParameterError
@@ -27,9 +27,6 @@ from tracker_strategies.research.sweeps.asking.windows import WalkForward
 from tracker_strategies.research.sweeps.running.driver import Summary, run_sweep
 from tracker_strategies.research.sweeps.running.status import how_far
 from tracker_strategies.research.sweeps.tuning.tuner import Tuning, run_tuning
-
-#: Exit code of a command that was stopped with Ctrl-C, as shells have it.
-STOPPED = 130
 
 
 def sweep_command(

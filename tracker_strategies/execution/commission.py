@@ -52,6 +52,12 @@ def charge(broker: Any, costs: CostModel) -> None:
     broker.set_slippage_perc(slip, slip_open=True, slip_match=True, slip_out=True)
 
 
+def charged(broker: Any) -> CostModel | None:
+    """The costs that :func:`charge` gave a broker; None for one that was told in another way what to charge."""
+    scheme = getattr(broker, "comminfo", {}).get(None)
+    return scheme.p.costs if isinstance(scheme, TrackerCommission) else None
+
+
 @dataclass(frozen=True)
 class SchemeCosts(CostModel):
     """Costs of commission schemes that only backtrader knows: asked order by order, hence slower.

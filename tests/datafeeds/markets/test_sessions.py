@@ -219,7 +219,7 @@ def with_resampled(feeds, timeframe, fill, **options):
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     cerebro.addanalyzer(DiagnosticsAnalyzer, _name="diagnostics")
     (run,) = cerebro.run()
-    return run, record_of(run, costs=COSTS)
+    return run, record_of(run)
 
 
 MODES = {"default": {}, "next": {"runonce": False}, "live": {"preload": False}, "exact": {"exactbars": 1}}

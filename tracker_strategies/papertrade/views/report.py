@@ -147,7 +147,7 @@ def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     (run,) = cerebro.run()
-    record = record_of(run, costs=config.costs)
+    record = record_of(run)
     assert record.decisions is not None
     columns = ("dates", "value", "index", "weights", "turnover", "cost", "decisions", *(() if record.seen is None else ("seen",)))
     own = replace(
