@@ -67,8 +67,10 @@ CASES = [
 
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
 @pytest.mark.parametrize(("strategy", "limits", "own"), CASES)
-def test_every_strategy_decides_the_same_whatever_the_order_of_the_feeds(strategy: Any, limits: str, gaps: bool) -> None:
-    check_strategy(strategy, market(7, gaps=gaps), LIMITS[limits], only=["feed_order"])
+def test_every_strategy_decides_the_same_whatever_the_order_of_the_feeds(
+    strategy: Any, limits: str, own: dict[str, Any], gaps: bool
+) -> None:
+    check_strategy(strategy, market(7, gaps=gaps), LIMITS[limits] | own, only=["feed_order"])
 
 
 @settings(max_examples=40, deadline=None)

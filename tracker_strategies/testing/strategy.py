@@ -84,6 +84,7 @@ def check_feed_order(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> No
     )
     one, other = replay(panel, cls, params), replay(turned, cls, params)
     np.testing.assert_array_equal(_decided(other), _decided(one)[:, order])
+    np.testing.assert_allclose(other.weights, one.weights[:, order], rtol=0, atol=1e-9)
     np.testing.assert_allclose(other.value, one.value, rtol=1e-9)
 
 
