@@ -80,7 +80,7 @@ class ActiveObserver(TrackerObserver):
         tracker = getattr(owner, "tracker", None) if wanted is None else None
         targets = targets or find_targets(owner.datas, wanted)
         self._targets = [Series(data) for data in targets]
-        self._omega = np.full(len(targets), 1.0 / len(targets)) if tracker is None else tracker.target.omega
+        self._blend = np.full(len(targets), 1.0 / len(targets)) if tracker is None else tracker.target.blend
         self._account = AccountRows(owner, getattr(owner, "assets", owner.datas), trades=False)
         self._growth = 1.0  # of the account since the targets last had levels
         self._levels: FloatArray | None = None  # and those
@@ -111,7 +111,7 @@ class ActiveObserver(TrackerObserver):
             return None
         before, growth = self._levels, self._growth
         self._levels, self._growth = levels, 1.0
-        return None if before is None else (growth - 1.0, float((levels / before - 1.0) @ self._omega))
+        return None if before is None else (growth - 1.0, float((levels / before - 1.0) @ self._blend))
 
 
 class PortfolioTrackingError(ActiveObserver):
@@ -164,7 +164,7 @@ class Turnover(TrackerObserver):
     lines: Any = ("turnover",)
     plotinfo: Any = {"plotname": "Turnover"}
     plotlines: Any = {"turnover": {"_method": "bar"}}
-    _needs = ("desk",)
+    _needs = ("route",)
 
     def start(self) -> None:
         """Before the first bar."""
@@ -173,7 +173,7 @@ class Turnover(TrackerObserver):
 
     def next(self) -> None:
         """One turn of the engine. What fills on a turn without a bar counts on the next one."""
-        fills = self._owner.desk.fills()
+        fills = self._owner.route.fills()
         self._early += 0.0 if fills is None else fills.traded
         super().next()
 
@@ -193,10 +193,10 @@ class EffectiveHoldings(TrackerObserver):
 
     lines: Any = ("effective", "names")
     plotinfo: Any = {"plotname": "Holdings"}
-    _needs = ("desk", "bar")
+    _needs = ("route", "bar")
 
     def _bar(self) -> None:
-        sizes = self._owner.desk.sizes()
+        sizes = self._owner.route.sizes()
         held = sizes > 0.0
         values = sizes[held] * self._owner.bar.close[held]
         total = values.sum()

@@ -29,7 +29,7 @@ def record(**changes):
 
 
 def test_the_headline_is_against_the_blend_and_each_index_has_its_own_figures():
-    run = record(omega=np.array([0.25, 0.75]))
+    run = record(blend=np.array([0.25, 0.75]))
     r = run.value[1:] / run.value[:-1] - 1.0
     y = run.index[1:] / run.index[:-1] - 1.0
     found = run.metrics_by_target()

@@ -57,7 +57,7 @@ def test_a_delisted_name_that_others_hold_or_are_short_of(size, feeds):
     living = {"delist_after": 4, "listing_warmup": 2, "capital": 0.5}
     tracker, holder = run(LIVING, (PATracker, living), (Holder, {"size": size}), feeds=feeds)
     place = tracker.symbols.index("S2")
-    assert tracker.desk.sizes()[place] == 0.0
+    assert tracker.route.sizes()[place] == 0.0
     assert holder.getposition(holder.getdatabyname("S2")).size == pytest.approx(size)
 
 
@@ -65,7 +65,7 @@ def test_a_delisted_name_of_two_trackers_is_booked_out_to_the_last_share():
     living = {"delist_after": 4, "listing_warmup": 2, "capital": 0.5}
     first, second = run(LIVING, (PATracker, living), (EqualWeight, living), change=lambda b: b.setcommission(commission=0.001))
     assert first.getposition(first.getdatabyname("S2")).size == 0
-    assert first.desk.value() + second.desk.value() == pytest.approx(first.broker.getvalue(), rel=1e-9)
+    assert first.route.value() + second.route.value() == pytest.approx(first.broker.getvalue(), rel=1e-9)
 
 
 def test_a_neighbour_cancels_what_is_filled_without_the_check_of_orders():
@@ -78,7 +78,7 @@ def test_a_neighbour_cancels_what_is_filled_without_the_check_of_orders():
 
     for checks in (True, False):
         tracker, _ = run(COMPLETE, (PATracker, {"capital": 0.5}), (Cancels, {}), change=lambda b, c=checks: b.set_checksubmit(c))
-        assert tracker.desk.sizes().any()
+        assert tracker.route.sizes().any()
 
 
 def test_a_broker_that_lends_money_is_refused():
@@ -109,8 +109,8 @@ def test_money_paid_into_two_parts_is_as_of_each_alone(fill):
         cerebro.broker.setcash(0.5 * CASH)
         cerebro.addstrategy(flowing(cls, 0.5), fill=fill)
         (alone,) = cerebro.run()
-        assert one.desk.value() == pytest.approx(alone.broker.getvalue(), rel=1e-9)
-        np.testing.assert_allclose(one.desk.sizes(), alone.desk.sizes(), rtol=1e-8)
+        assert one.route.value() == pytest.approx(alone.broker.getvalue(), rel=1e-9)
+        np.testing.assert_allclose(one.route.sizes(), alone.route.sizes(), rtol=1e-8)
 
 
 @pytest.mark.parametrize("fill", FILLS)
@@ -126,12 +126,12 @@ def test_a_withdrawal_from_two_parts_takes_from_each_its_share(fill):
     half = {"capital": 0.5, "fill": fill}
     both = run(COMPLETE, (Leaving, half), (EqualWeight, half))
     broker = both[0].broker
-    assert [one.desk.part.flow for one in both] == pytest.approx([-4500.0, -4500.0])
+    assert [one.route.part.flow for one in both] == pytest.approx([-4500.0, -4500.0])
     assert {status for _, _, status, _, _ in both[0].told} <= {"Submitted", "Accepted", "Completed", "Canceled"}
     assert broker.getcash() >= 0.0
-    assert sum(one.desk.value() for one in both) == pytest.approx(broker.getvalue(), rel=1e-9)
+    assert sum(one.route.value() for one in both) == pytest.approx(broker.getvalue(), rel=1e-9)
     for one in both:
-        assert one.desk.part.cash <= 0.01 * one.desk.value()  # invested again
+        assert one.route.part.cash <= 0.01 * one.route.value()  # invested again
 
 
 CHANGES = {
@@ -257,7 +257,7 @@ def test_the_hooks_of_a_users_broker_see_the_orders_of_a_tracker():
     assert broker.calls["check"] == 40
     refused = [status for _, name, status, _, _ in done.told if name == "S1"]
     assert set(refused) == {"Rejected"}
-    assert done.desk.sizes()[1] == 0.0
+    assert done.route.sizes()[1] == 0.0
     assert broker.calls["notify"] == len(done.told)
 
 
@@ -271,7 +271,7 @@ def test_a_history_of_orders_is_not_the_trackers():
             cerebro.add_order_history(history, notify=False)
         cerebro.addstrategy(PATracker, capital=0.5)
         (done,) = cerebro.run()
-        return done.getposition(done.getdatabyname("S1")).size, done.desk.sizes()
+        return done.getposition(done.getdatabyname("S1")).size, done.route.sizes()
 
     (without, alone), (beside, own) = total(False), total(True)
     assert beside - without == pytest.approx(6.0)

@@ -145,10 +145,10 @@ def test_the_tracker_counts_and_sells_only_what_it_bought(fill):
 
     alone, beside, shorted = run(), run(20), run(-15)
     for other, size in ((beside, 20.0), (shorted, -15.0)):
-        np.testing.assert_allclose(other.desk.sizes(), alone.desk.sizes(), rtol=1e-12)
+        np.testing.assert_allclose(other.route.sizes(), alone.route.sizes(), rtol=1e-12)
         np.testing.assert_array_equal(other.weights, alone.weights)
         total = other.broker.getposition(other.getdatabyname("S0")).size
-        assert total == pytest.approx(float(alone.desk.sizes()[0]) + size, rel=1e-12)
+        assert total == pytest.approx(float(alone.route.sizes()[0]) + size, rel=1e-12)
 
 
 # -- two trackers in one account ----------
@@ -170,14 +170,14 @@ def test_two_trackers_with_parts_do_what_each_does_alone(feeds, fill):
     both = run((PATracker, {"capital": 0.25}), (EqualWeight, {"capital": 0.75}), cash=CASH)
     alone = [run((PATracker, {}), cash=0.25 * CASH)[0], run((EqualWeight, {}), cash=0.75 * CASH)[0]]
     for one, other in zip(both, alone, strict=True):
-        np.testing.assert_allclose(one.desk.sizes(), other.desk.sizes(), rtol=1e-9)
-        assert one.desk.value() == pytest.approx(other.broker.getvalue(), rel=1e-9)
+        np.testing.assert_allclose(one.route.sizes(), other.route.sizes(), rtol=1e-9)
+        assert one.route.value() == pytest.approx(other.broker.getvalue(), rel=1e-9)
         for name in ("tracking", "holdings"):
             ours, theirs = (run.analyzers.getbyname(name).get_analysis() for run in (one, other))
             assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-12)
     broker = both[0].broker
-    assert sum(s.desk.value() for s in both) == pytest.approx(broker.getvalue(), rel=1e-12)
-    assert sum(s.desk.part.cash for s in both) == pytest.approx(broker.getcash(), abs=1e-9 * CASH)
+    assert sum(s.route.value() for s in both) == pytest.approx(broker.getvalue(), rel=1e-12)
+    assert sum(s.route.part.cash for s in both) == pytest.approx(broker.getcash(), abs=1e-9 * CASH)
 
 
 def test_money_that_comes_in_is_shared_by_the_parts():
@@ -192,8 +192,8 @@ def test_money_that_comes_in_is_shared_by_the_parts():
     cerebro.addstrategy(Saver, capital=0.4)
     cerebro.addstrategy(EqualWeight, capital=0.6)
     first, second = cerebro.run()
-    assert (first.desk.part.flow, second.desk.part.flow) == pytest.approx((400.0, 600.0))
-    assert first.desk.value() + second.desk.value() == pytest.approx(first.broker.getvalue(), rel=1e-12)
+    assert (first.route.part.flow, second.route.part.flow) == pytest.approx((400.0, 600.0))
+    assert first.route.value() + second.route.value() == pytest.approx(first.broker.getvalue(), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_short_order_of_a_trackers_subclass_is_rejected_and_the_run_goes_on(fi
     assert [name for name, _ in run.refused] == ["S1", "S1"]
     assert all("long only" in reason and "100000" in reason.replace("1e+05", "100000") for _, reason in run.refused)
     assert len(run) == 40
-    assert (run.desk.sizes() >= 0.0).all()
+    assert (run.route.sizes() >= 0.0).all()
 
 
 def test_a_subclass_may_short_what_it_does_not_track():
@@ -323,8 +323,8 @@ def test_what_a_subclass_sells_first_the_tracker_sells_no_more(fill):
     cerebro.addstrategy(Seller, fill=fill)
     (run,) = cerebro.run()
     assert {"Rejected", "Margin"} & set(run.statuses) == set()
-    assert (run.desk.sizes() >= 0.0).all()
-    for asset, size in zip(run.assets, run.desk.sizes(), strict=True):
+    assert (run.route.sizes() >= 0.0).all()
+    for asset, size in zip(run.assets, run.route.sizes(), strict=True):
         assert run.getposition(asset).size == pytest.approx(size, abs=1e-9)
 
 

@@ -123,8 +123,8 @@ def test_money_and_positions_equal_the_ordinary_brokers(
     costs = CostModel(bps, per_share, min_fee, slippage)
     params = {"fill": fill, "lot": lot, "band": band, "max_turnover": max_turnover, "rebalance": rebalance}
     basket, ordinary = (run(panel, costs=costs, broker=b, **params) for b in ("basket", "ordinary"))
-    assert basket.broker.book is not None
-    assert ordinary.broker.book is None
+    assert basket.broker.owned is not None
+    assert ordinary.broker.owned is None
     assert_same_books(basket, ordinary)
 
 
@@ -167,7 +167,7 @@ def test_ordinary_orders_work_beside_baskets(fill):
         run(panel, Busy, costs=CostModel(bps=5), broker=b, fill=fill, rebalance=5) for b in ("basket", "ordinary")
     )
     assert_same_books(basket, ordinary)
-    assert basket.broker.book is None  # the first ordinary order has closed the fast lane
+    assert basket.broker.owned is None  # the first ordinary order has closed the fast lane
 
 
 def test_fund_mode_and_deposits():

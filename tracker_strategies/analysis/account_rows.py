@@ -13,7 +13,7 @@ from tracker_strategies.execution.account_watch import AccountWatch
 from tracker_strategies.execution.order_reader import OrderReader
 from tracker_strategies.execution.order_route import Fills
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.execution.tracker_route import TrackerDesk
+from tracker_strategies.execution.tracker_route import TrackerRoute
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
@@ -43,7 +43,7 @@ class AccountRows:
 
     def __init__(self, strategy: Any, assets: Sequence[Any], *, trades: bool) -> None:
         self.strategy, self.assets, self._trades = strategy, assets, trades
-        self.desk: TrackerDesk | OrderReader = getattr(strategy, "desk", None) or OrderReader(strategy, assets)
+        self.route: TrackerRoute | OrderReader = getattr(strategy, "route", None) or OrderReader(strategy, assets)
         self.tracker: Tracker | None = getattr(strategy, "tracker", None)
         self._watch = AccountWatch(strategy)
         self._entry = EntryWatch(None if self.tracker is None else self.tracker.rebalancer)
@@ -59,7 +59,7 @@ class AccountRows:
         """A turn of the engine; whether it brought a bar."""
         if not self._trades:
             self._booked += self._watch.flow()
-        fills, early = self.desk.fills() if self._trades or self._entry.waits else None, self._early
+        fills, early = self.route.fills() if self._trades or self._entry.waits else None, self._early
         if early is not None:
             fills = early if fills is None else early + fills
         if not getattr(self.strategy, "new_bar", True):
@@ -80,7 +80,7 @@ class AccountRows:
         tracker = self.tracker
         filled = fills is not None and fills.traded > 0.0
         self._entry.close(
-            self.desk.sizes(),
+            self.route.sizes(),
             self.prices(),
             value,
             None if tracker is None else tracker.weights,

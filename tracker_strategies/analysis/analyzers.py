@@ -64,7 +64,7 @@ class TrackingAnalyzer(bt.Analyzer):
         self._seen: list[Any] = []
         self._entry = Entry(row=None)
         q = len(self.names)
-        self.omega = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.target.omega
+        self.blend = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.target.blend
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
@@ -128,7 +128,7 @@ class TrackingAnalyzer(bt.Analyzer):
         T = len(self._value)
         if not T:
             return OrderedDict()
-        record = _bare_record(self, self.index, np.zeros((T, 0)), targets=self.names, seen=self.seen, omega=self.omega)
+        record = _bare_record(self, self.index, np.zeros((T, 0)), targets=self.names, seen=self.seen, blend=self.blend)
         found = record.metrics()
         return OrderedDict((key, found[key]) for key in TRACKING_KEYS)
 
@@ -180,7 +180,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         assert rows is not None
         if not rows.turn():
             return
-        self._held.append(rows.desk.sizes())
+        self._held.append(rows.route.sizes())
         self._prices.append(rows.prices())
         if self.p.orders and rows.fills is not None:
             self._log.append(rows.fills.columns())

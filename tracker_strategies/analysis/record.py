@@ -56,8 +56,8 @@ class RunRecord:
         One row per bar, one column per figure that the algorithm tells of itself.
     seen : (T, q) bool, optional
         Where an index has a level of its own; elsewhere, on its holidays, `index` repeats the last one. None means everywhere.
-    omega : (q,) float, optional
-        Weights of the indices in the blend that is tracked; equal by default.
+    blend : (q,) float
+        Weights of the indices in what is tracked; equal by default.
     events : tuple of mappings with date, symbol and event
         Listings, delistings, settlements (with shares and price), relistings and changes of the members, over the whole run. See
         :class:`~tracker_strategies.execution.universe.UniverseEvent`.
@@ -88,7 +88,7 @@ class RunRecord:
     decisions: FloatArray | None = None
     diagnostics: pd.DataFrame | None = None
     seen: NDArray[np.bool_] | None = None
-    omega: FloatArray | None = None
+    blend: FloatArray = field(default_factory=lambda: np.empty(0))
     events: tuple[Mapping[str, Any], ...] = ()
     sectors: Mapping[str, str] = field(default_factory=dict)
     kernels: str | None = None
@@ -97,7 +97,9 @@ class RunRecord:
     whole: RunRecord | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """A year is one of the data's own bars; a flow of nothing is none."""
+        """A year is one of the data's own bars; indices weigh the same; a flow of nothing is none."""
+        if not len(self.blend):
+            object.__setattr__(self, "blend", np.full(len(self.targets), 1.0 / len(self.targets)))
         if math.isnan(self.periods_per_year):
             object.__setattr__(self, "periods_per_year", bars_per_year(self.dates))
         if self.flow is not None and not self.flow.any():
@@ -150,11 +152,6 @@ class RunRecord:
 
     def _blended(self, returns: FloatArray, target: int | None) -> FloatArray:
         return np.asarray(returns @ (np.ones(1) if target is not None else self.blend))
-
-    @property
-    def blend(self) -> FloatArray:
-        """(q,) weights of the indices in what is tracked."""
-        return np.full(len(self.targets), 1.0 / len(self.targets)) if self.omega is None else self.omega
 
     @cached_property
     def active(self) -> FloatArray:

@@ -82,7 +82,7 @@ def record_of(
         periods_per_year=year if year is not None else math.nan,
         decisions=holdings.decisions,
         seen=tracking.seen,
-        omega=tracking.omega,
+        blend=tracking.blend,
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
         kernels=kernels,
         flow=tracking.flow,

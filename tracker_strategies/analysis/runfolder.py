@@ -112,7 +112,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             decisions=_optional(place / "decisions.parquet", lambda frame: frame.to_numpy()),
             diagnostics=_optional(place / "diagnostics.parquet", lambda frame: frame),
             seen=None if seen.all() else seen,
-            omega=None if told["omega"] is None else np.array(told["omega"]),
+            blend=np.array(told["blend"]),
             events=tuple(told["events"]),
             sectors=told["sectors"],
             kernels=told.get("kernels"),  # older folders do not tell
@@ -176,7 +176,7 @@ def describe(
         "strategy": record.strategy,
         "params": dict(record.params),
         "targets": list(record.targets),
-        "omega": record.omega,
+        "blend": record.blend,
         "sectors": dict(record.sectors),
         "data": {
             "source": panel.source,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracker_strategies.execution.tracker_route import TrackerDesk
+from tracker_strategies.execution.tracker_route import TrackerRoute
 
 
 class AccountWatch:
@@ -20,14 +20,14 @@ class AccountWatch:
 
     def __init__(self, strategy: Any) -> None:
         self._broker = strategy.broker
-        desk = getattr(strategy, "desk", None)
-        self._desk = desk if isinstance(desk, TrackerDesk) and desk.part.cash is not None else None
+        route = getattr(strategy, "route", None)
+        self._route = route if isinstance(route, TrackerRoute) and route.part.cash is not None else None
         self._paid_in = self._sum()
         self._shares, self._price = self._fund()
 
     def value(self) -> float:
         """Value at the current closes."""
-        return float(self._broker.getvalue()) if self._desk is None else self._desk.value()
+        return float(self._broker.getvalue()) if self._route is None else self._route.value()
 
     def flow(self) -> float:
         """Cash booked since the last call, or since the watch began: + deposits, - withdrawals."""
@@ -40,7 +40,7 @@ class AccountWatch:
         return 0.0 if self._shares == shares else (self._shares - shares) * price
 
     def _sum(self) -> float | None:
-        paid_in: float | None = getattr(self._broker, "paid_in", None) if self._desk is None else self._desk.part.flow
+        paid_in: float | None = getattr(self._broker, "paid_in", None) if self._route is None else self._route.part.flow
         return paid_in
 
     def _fund(self) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The order desk: how planned trades reach a broker, and what the account looks like as arrays."""
+"""The order route: how planned trades reach a broker, and what the account looks like as arrays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Fills:
         return Fills(self.traded + other.traded, self.paid + other.paid, partial(_joined, self, other))
 
 
-class Desk(Protocol):
+class OrderRoute(Protocol):
     """What a strategy needs from an account, for its N assets at once."""
 
     def cash(self) -> float:

@@ -1,4 +1,4 @@
-"""The desk of a tracker in a backtrader run: what it owns, and how its orders get into the broker's queue."""
+"""The route of a tracker in a backtrader run: what it owns, and how its orders get into the broker's queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tracker_strategies.execution.timing import FillMode
 FloatArray = NDArray[np.float64]
 
 
-class TrackerDesk:
+class TrackerRoute:
     """The way from a tracker to a :class:`~tracker_strategies.execution.basket.broker.BasketBroker`.
 
     Parameters
@@ -27,7 +27,7 @@ class TrackerDesk:
     """
 
     def __init__(self, strategy: Any, part: Part) -> None:
-        self.strategy, self.part, self.assets = strategy, part, part.book.datas
+        self.strategy, self.part, self.assets = strategy, part, part.owned.datas
         self._orders = OrderReader(strategy, self.assets)
         self._cash: float | None = None  # at the basket's place in the queue, while it is being asked what to trade
         self._asked: FloatArray | None = None
@@ -49,7 +49,7 @@ class TrackerDesk:
 
     def sizes(self) -> FloatArray:
         """Shares that the tracker has bought."""
-        return self.part.book.sizes
+        return self.part.owned.sizes
 
     def value(self) -> float:
         """Value of the tracker's part at the current closes; of the account, when it has no part of its own."""

@@ -37,7 +37,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Account:
-    """Cash and shares, as a desk: orders fill when the loop says so, at the prices it gives."""
+    """Cash and shares, as an order route: orders fill when the loop says so, at the prices it gives."""
 
     def __init__(self, cash: float, n_assets: int, costs: CostModel) -> None:
         self._cash, self._sizes, self._costs = cash, np.zeros(n_assets), costs
@@ -130,7 +130,7 @@ def replay(
         orders=order_table(log, panel.symbols),
         periods_per_year=p.bars_per_year,
         seen=panel.target_seen,
-        omega=tracker.target.omega,
+        blend=tracker.target.blend,
         kernels=kernels.in_use(),
         **vars(path),
     )

@@ -20,7 +20,7 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
-from tracker_strategies.execution.tracker_route import TrackerDesk
+from tracker_strategies.execution.tracker_route import TrackerRoute
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
@@ -112,7 +112,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     diagnostic_lines: tuple[str, ...] = ()
     #: One backtrader line per asset, for algorithms that take a signal; a subclass may set them in its ``__init__``.
     signal_lines: Sequence[Any] | None = None
-    desk: TrackerDesk
+    route: TrackerRoute
     #: Whether this turn has brought a bar; a resampled feed beside the others has turns of its own, on which nothing is done.
     new_bar = True
 
@@ -127,7 +127,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
         settle_year(self.p, lambda: year_of_feed(self.targets[0]))
         self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
-        self._open_desk()
+        self._open_route()
 
     @classmethod
     def options(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
@@ -200,18 +200,18 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         """The latest bar read through the gate."""
         return self.tracker.bar
 
-    def _open_desk(self) -> None:
+    def _open_route(self) -> None:
         """Feeds and broker have been started by now: choose the fastest way to read prices and to send orders."""
         if self.tracker.fill is FillMode.CLOSE:
             check_close_fills(self.assets)
         self.gate = gate_for(self.assets, self.targets)
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
-        others = [s.desk.part.capital for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
+        others = [s.route.part.capital for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
         capital = share_of(_or_none("capital", self.p.capital), others, broker)
         part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
-        self.desk = TrackerDesk(self, part)
+        self.route = TrackerRoute(self, part)
         alone = len(self.cerebro.strats) == 1 and part.capital is None
         if self.p.broker == "basket" and self._rows and alone:
             broker.open_lane(part, self.gate)
@@ -234,9 +234,9 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         if self.signal_lines is not None:
             self.tracker.signal = self._read_lines
         if self.new_bar:
-            self.tracker.close(bar, self.desk)
+            self.tracker.close(bar, self.route)
             if self.tracker.waits:
-                self.desk.await_open()
+                self.route.await_open()
 
     def _is_new(self, bar: Bar) -> bool:
         last = self.tracker.bar

@@ -41,7 +41,7 @@ class Target:
         self, n_targets: int, blend: Any = None, margin: Any = None, bars_per_year: Any = None, *, each: bool = False
     ) -> None:
         self.each = each
-        self.omega = np.full(n_targets, 1.0 / n_targets) if blend is None else _blend(blend, n_targets)
+        self.blend = np.full(n_targets, 1.0 / n_targets) if blend is None else _blend(blend, n_targets)
         self._growth = _growth(margin, n_targets, bars_per_year)
         self._one = n_targets == 1 and not each
 
@@ -58,7 +58,7 @@ class Target:
         y -= 1.0
         if self.each:
             return y
-        blended = y[..., 0] if y.shape[-1] == 1 else y @ self.omega
+        blended = y[..., 0] if y.shape[-1] == 1 else y @ self.blend
         return float(blended) if blended.ndim == 0 else blended
 
 
@@ -83,12 +83,12 @@ def numbers(name: str, given: Any, example: str) -> list[float]:
 
 def _blend(given: Any, n_targets: int) -> FloatArray:
     example = "one number >= 0 per target with a positive sum, for example 0.7,0.3"
-    omega = np.array(numbers("blend", given, example))
-    if not ((omega >= 0.0).all() and omega.sum() > 0.0):
+    blend = np.array(numbers("blend", given, example))
+    if not ((blend >= 0.0).all() and blend.sum() > 0.0):
         raise ParameterError(f"blend={given!r} must be {example}")
-    if len(omega) != n_targets:
-        raise ParameterError(f"blend has {len(omega)} weights for {n_targets} targets; give one per target")
-    return np.asarray(omega / omega.sum())
+    if len(blend) != n_targets:
+        raise ParameterError(f"blend has {len(blend)} weights for {n_targets} targets; give one per target")
+    return np.asarray(blend / blend.sum())
 
 
 def check_year(given: Any) -> float:

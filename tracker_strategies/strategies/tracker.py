@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.execution.gate import Bar
-from tracker_strategies.execution.order_route import Desk
+from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe
@@ -80,46 +80,46 @@ class Tracker:
         self._span = 0  # bars since
         self._changed = self._owed = self._again = False
         self._decided: FloatArray | None = None
-        self._sizes: FloatArray | None = None  # what it was decided for; a desk never writes to sizes it has handed out
+        self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
 
-    def close(self, bar: Bar, desk: Desk) -> None:
+    def close(self, bar: Bar, route: OrderRoute) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
         due = self.observe(bar) or self._owed
         gone = self.universe.gone
         if gone is not None:
-            for i in np.flatnonzero(gone & (desk.sizes() > 0.0)).tolist():
-                self.universe.booked_out(bar, i, float(desk.sizes()[i]))
-                desk.book_out(i, float(bar.close[i]))
+            for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
+                self.universe.booked_out(bar, i, float(route.sizes()[i]))
+                route.book_out(i, float(bar.close[i]))
         self._decided = None
-        self._owed = due and self._misses(bar, desk)
+        self._owed = due and self._misses(bar, route)
         if not due:
             return
         if self.fill is FillMode.OPEN:
             self._decided = self.weights
             return
-        sizes, pending = desk.sizes(), desk.pending()
-        deltas = self.rebalancer.plan(self.weights, sizes, bar.close, desk.cash(), tradable=bar.current, pending=pending)
+        sizes, pending = route.sizes(), route.pending()
+        deltas = self.rebalancer.plan(self.weights, sizes, bar.close, route.cash(), tradable=bar.current, pending=pending)
         if self.fill is FillMode.CLOSE:
-            desk.submit(deltas)
+            route.submit(deltas)
         else:
             self._decided, self._sizes = deltas, sizes if pending is None else None
 
-    def open(self, bar: Bar, desk: Desk) -> None:
+    def open(self, bar: Bar, route: OrderRoute) -> None:
         """Open of bar t+1: send what was decided at the close of bar t, as far as the names trade and the cash reaches."""
         if self._decided is None:
             return
         decided, self._decided = self._decided, None
-        current, opens, pending = bar.current, bar.open, desk.pending()
-        self._owed = self._owed or self._misses(bar, desk)
+        current, opens, pending = bar.current, bar.open, route.pending()
+        self._owed = self._owed or self._misses(bar, route)
         if self.fill is FillMode.OPEN:
-            deltas = self.rebalancer.plan(decided, desk.sizes(), opens, desk.cash(), tradable=current, pending=pending)
+            deltas = self.rebalancer.plan(decided, route.sizes(), opens, route.cash(), tradable=current, pending=pending)
         else:
             if current is not None:
                 decided, opens = np.where(current, decided, 0.0), np.where(np.isfinite(opens), opens, 1.0)
-            sizes = desk.sizes()
+            sizes = route.sizes()
             same = pending is None and sizes is self._sizes
-            deltas = self.rebalancer.fit(decided, sizes, opens, desk.cash(), pending=pending, unchanged=same)
-        desk.submit(deltas)
+            deltas = self.rebalancer.fit(decided, sizes, opens, route.cash(), pending=pending, unchanged=same)
+        route.submit(deltas)
 
     def owe(self) -> None:
         """Rebalance at the next close, whatever the schedule says."""
@@ -134,12 +134,12 @@ class Tracker:
         """Whether something decided at the last close is still to be sent."""
         return self._decided is not None
 
-    def _misses(self, bar: Bar, desk: Desk) -> bool:
+    def _misses(self, bar: Bar, route: OrderRoute) -> bool:
         """Whether a rebalance on this bar cannot reach every name, because some are halted: then it stays due."""
         if bar.age is None:
             return False
         absent, active = bar.age != 0, self.universe.active
-        return bool((absent if active is None else absent & (active | (desk.sizes() > 0.0))).any())
+        return bool((absent if active is None else absent & (active | (route.sizes() > 0.0))).any())
 
     def observe(self, bar: Bar) -> bool:
         """Learn from a bar without trading; True when the schedule, or a change of the universe, asks for a trade.

@@ -133,6 +133,6 @@ def test_runs_that_cannot_be_compared_are_refused_and_nothing_is_written(tmp_pat
 
 def test_runs_with_another_blend_are_not_comparable(tmp_path):
     one = run(seed=1)
-    two = replace(one, targets=("A", "B"), index=np.hstack([one.index, one.index[::-1]]), omega=np.array([0.5, 0.5]))
+    two = replace(one, targets=("A", "B"), index=np.hstack([one.index, one.index[::-1]]), blend=np.array([0.5, 0.5]))
     with pytest.raises(DataError, match="another blend"):
-        comparison({"a": two, "b": replace(two, omega=np.array([0.9, 0.1]))}, tmp_path / "page.html")
+        comparison({"a": two, "b": replace(two, blend=np.array([0.9, 0.1]))}, tmp_path / "page.html")

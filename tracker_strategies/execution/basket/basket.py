@@ -24,7 +24,7 @@ class Basket:
 
     Parameters
     ----------
-    desk : TrackerDesk
+    route : TrackerRoute
         Whose they are. It says at the open what to trade, once opens and cash are known.
     when : float
         Date number of the bar.
@@ -35,7 +35,7 @@ class Basket:
         which they are is asked for then.
     """
 
-    desk: Any
+    route: Any
     when: float
     closes: FloatArray
     deltas: FloatArray | None = None
@@ -50,7 +50,7 @@ class Basket:
     @property
     def owner(self) -> Any:
         """The strategy."""
-        return self.desk.strategy
+        return self.route.strategy
 
     @property
     def at_close(self) -> bool:
@@ -60,14 +60,14 @@ class Basket:
     def stamp(self) -> None:
         """Write down where the feeds stand: ordinary orders carry the date and price of their submission."""
         if self.stamps is None:
-            self.stamps = [(data.datetime[0], len(data)) if len(data) else (self.when, 0) for data in self.desk.assets]
+            self.stamps = [(data.datetime[0], len(data)) if len(data) else (self.when, 0) for data in self.route.assets]
 
     def make_orders(self, deltas: FloatArray) -> list[Any]:
         """Backtrader's own orders for these changes, sells first, as if sent when the basket was submitted."""
         assert self.stamps is not None
         for i in sells_first(deltas).tolist():
             kind = bt.order.BuyOrder if deltas[i] > 0.0 else bt.order.SellOrder
-            order = kind(owner=self.owner, data=self.desk.assets[i], size=abs(float(deltas[i])))
+            order = kind(owner=self.owner, data=self.route.assets[i], size=abs(float(deltas[i])))
             when, _ = self.stamps[i]
             order.created = created_at(when, order.size, float(self.closes[i]))
             order.dteos = session_end(order.data, when)

@@ -21,7 +21,7 @@ from tracker_strategies.execution.basket.kept_orders import KeptOrders
 from tracker_strategies.execution.basket.listeners import listens, watches_trades
 from tracker_strategies.execution.basket.orders import filled_basket
 from tracker_strategies.execution.basket.part import Part
-from tracker_strategies.execution.basket.positions import Book, Positions
+from tracker_strategies.execution.basket.positions import PositionArrays, Positions
 from tracker_strategies.execution.basket.queue import BasketQueue
 from tracker_strategies.execution.commission import costs_of, is_simple
 from tracker_strategies.execution.costs import CostModel
@@ -45,8 +45,8 @@ class BasketBroker(BasketQueue):
         """No trackers yet."""
         super().open_house()
         self.orders = KeptOrders(self.orders)
-        #: The book of the fast lane; None when it is closed.
-        self.book: Book | None = None
+        #: The positions of the fast lane; None when it is closed.
+        self.owned: PositionArrays | None = None
         self.costs = CostModel()
         self.gate: Any = None
         self._baskets: list[Basket] = []
@@ -56,29 +56,29 @@ class BasketBroker(BasketQueue):
         """Open the fast lane for the only strategy of a run, whose prices a gate reads; False if the settings forbid it."""
         if not takes_lane(self):
             return False
-        self.gate, self.book, self.costs = gate, part.book, costs_of(self)
+        self.gate, self.owned, self.costs = gate, part.owned, costs_of(self)
         positions = Positions()
         positions.update(self.positions)
-        positions.keep_in(part.book)
+        positions.keep_in(part.owned)
         self.positions = positions
         return True
 
     def leave_lane(self) -> None:
         """From now on every order is an ordinary one. What waits keeps its place before whatever comes next."""
-        if self.book is None:
+        if self.owned is None:
             return
         self.positions.release()
-        self.book = None
+        self.owned = None
         waiting, self._baskets = self._baskets, []
         for basket in waiting:
             # Where the feeds stood when it was sent.
-            places = self.gate.stamps(basket.desk.assets, basket.when, self.gate.read().age)
+            places = self.gate.stamps(basket.route.assets, basket.when, self.gate.read().age)
             basket.stamps = [(when, length) for when, length, _ in places]
             super().submit_basket(basket)
 
     def submit_basket(self, basket: Basket) -> None:
         """Take the orders of a tracker; they fill on the broker's next turn on a new bar."""
-        if self.book is not None:
+        if self.owned is not None:
             self._baskets.append(basket)
         else:
             super().submit_basket(basket)
@@ -102,9 +102,9 @@ class BasketBroker(BasketQueue):
     def next(self) -> None:
         """The broker's turn on a bar."""
         self._filled = {}
-        if self.book is not None and self.renew_costs():
+        if self.owned is not None and self.renew_costs():
             self.leave_lane()
-        if self.book is None:
+        if self.owned is None:
             super().next()
             return
         baskets, self._baskets = self._baskets, []
@@ -114,24 +114,24 @@ class BasketBroker(BasketQueue):
 
     def book_out(self, owner: Any, place: int, price: float) -> None:
         """Book a tracker's position out at a price, without an order: there is no market left that could fill one."""
-        if self.book is None:
+        if self.owned is None:
             super().book_out(owner, place, price)
             return
-        size = float(self.book.sizes[place])
+        size = float(self.owned.sizes[place])
         self.cash += size * price
-        self.book.move(place, -size)
+        self.owned.move(place, -size)
 
     def _get_value(self, datas: Any = None, lever: bool = False) -> float:
         """Value of the account (or of some feeds) at the current closes."""
-        book = self.book
-        if datas is not None or book is None:
+        owned = self.owned
+        if datas is not None or owned is None:
             return super()._get_value(datas, lever)
         self._take_in(datas)
         while self._cash_addition:
             extra = self._cash_addition.popleft()
             self._fundshares += extra / self._fundval
             self.cash += extra
-        held = worth(book.sizes, self.gate.read().close)
+        held = worth(owned.sizes, self.gate.read().close)
         self._value = self._valuelever = self.cash + held
         self._fundval = self._value / self._fundshares
         self._valuemkt = self._valuemktlever = held
@@ -141,9 +141,9 @@ class BasketBroker(BasketQueue):
     @property
     def _unrealized(self) -> float:
         """Gain of the open positions. In the fast lane it is worked out when asked for: nothing on a bar needs it."""
-        if self.book is None:
+        if self.owned is None:
             return self._gain
-        return worth(self.book.sizes, self.gate.read().close) - float(self.book.cost.sum())
+        return worth(self.owned.sizes, self.gate.read().close) - float(self.owned.cost.sum())
 
     @_unrealized.setter
     def _unrealized(self, value: float) -> None:
@@ -152,9 +152,9 @@ class BasketBroker(BasketQueue):
     # -- the lane ----------
 
     def _fill(self, basket: Basket) -> None:
-        book, costs, desk = self.book, self.costs, basket.desk
-        assert book is not None
-        deltas = desk.wanted(basket, self.cash)
+        owned, costs, route = self.owned, self.costs, basket.route
+        assert owned is not None
+        deltas = route.wanted(basket, self.cash)
         if deltas is None:
             self._baskets.append(basket)  # no new bar yet
             return
@@ -163,14 +163,14 @@ class BasketBroker(BasketQueue):
         quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)
         flow, traded, paid = costs.outcome(deltas, quoted)
         if traded and self.cash + flow < 0.0:  # money was taken out in the meantime
-            deltas = desk.affordable(deltas, quoted, self.cash)
+            deltas = route.affordable(deltas, quoted, self.cash)
             flow, traded, paid = costs.outcome(deltas, quoted)
         if not traded:
             return  # passive: no order at all
         owner = basket.owner
-        before = (book.sizes, book.cost.copy()) if (heard := listens(owner)) else None
+        before = (owned.sizes, owned.cost.copy()) if (heard := listens(owner)) else None
         self.cash += flow
-        book.apply(deltas, costs.fill_prices(deltas, quoted))
+        owned.apply(deltas, costs.fill_prices(deltas, quoted))
         mine = Fills(traded, paid, partial(fill_columns, deltas, quoted, basket.when if at_close else when, costs))
         others = self._filled.get(id(owner))
         self._filled[id(owner)] = mine if others is None else others + mine

@@ -88,8 +88,8 @@ def filled_basket(
     bar : Bar
         The bar on which they were booked.
     """
-    which, book = done.asset, broker.book
-    datas = [book.datas[i] for i in which.tolist()]
+    which, owned = done.asset, broker.owned
+    datas = [owned.datas[i] for i in which.tolist()]
     stamps = broker.gate.stamps(datas, basket.when, None if bar.age is None else bar.age[which])
     return FilledBasket(
         owner=basket.owner,
@@ -98,8 +98,8 @@ def filled_basket(
         size=done.size.tolist(),
         price=done.price.tolist(),
         fee=done.fee.tolist(),
-        psize=book.sizes[which].tolist(),
-        pprice=_average(book.cost[which], book.sizes[which]).tolist(),
+        psize=owned.sizes[which].tolist(),
+        pprice=_average(owned.cost[which], owned.sizes[which]).tolist(),
         before=_average(before[1][which], before[0][which]).tolist(),
         stamps=stamps,
         closes=basket.closes[which].tolist(),

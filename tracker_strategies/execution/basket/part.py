@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.basket.positions import Book
+from tracker_strategies.execution.basket.positions import PositionArrays
 
 
 class Part:
@@ -23,7 +23,7 @@ class Part:
 
     Attributes
     ----------
-    book : Book
+    owned : PositionArrays
         Its shares.
     cash : float or None
         Its cash; None when that is the account's.
@@ -32,7 +32,7 @@ class Part:
     """
 
     def __init__(self, assets: Sequence[Any], capital: float | None, cash: float) -> None:
-        self.book = Book(assets)
+        self.owned = PositionArrays(assets)
         self.capital = capital
         self.cash = None if capital is None else capital * cash
         self.flow = 0.0
@@ -40,7 +40,7 @@ class Part:
     def booked(self, place: int | None, size: float, cash: float) -> None:
         """Book an execution: shares of the asset at a place (None: of another feed), and what it did to the cash."""
         if place is not None and size:
-            self.book.move(place, size)
+            self.owned.move(place, size)
         if self.cash is not None:
             self.cash += cash
 

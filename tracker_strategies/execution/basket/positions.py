@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 
-class Book:
+class PositionArrays:
     """Sizes and cost of positions in N feeds, for a long-only account.
 
     Attributes
@@ -30,7 +30,7 @@ class Book:
         self.sizes: FloatArray = np.zeros(len(datas))
         self.cost: FloatArray = np.zeros(len(datas))
         self._nothing = np.full(len(datas), 1e-300)
-        #: Position of a feed in the book, or None.
+        #: Place of a feed in the arrays, or None.
         self.find: Callable[[Any], int | None] = getattr(datas, "place", None) or {data: i for i, data in enumerate(datas)}.get
 
     def apply(self, deltas: FloatArray, fills: FloatArray) -> None:
@@ -59,11 +59,11 @@ class Book:
         return float(self.cost[place]) / size if size else 0.0
 
 
-class BookPosition(Position):
-    """A backtrader position whose size and price live in a book."""
+class ArrayPosition(Position):
+    """A backtrader position whose size and price live in arrays."""
 
-    def __init__(self, book: Book, place: int) -> None:
-        self._book, self._place = book, place
+    def __init__(self, owned: PositionArrays, place: int) -> None:
+        self._owned, self._place = owned, place
         self.price_orig = self.price
         self.adjbase = self.updt = self.datetime = None
         self.upopened, self.upclosed = self.size, 0.0
@@ -71,67 +71,67 @@ class BookPosition(Position):
     @property
     def size(self) -> float:
         """Shares held."""
-        return float(self._book.sizes[self._place])
+        return float(self._owned.sizes[self._place])
 
     @size.setter
     def size(self, value: float) -> None:
         # backtrader sets the size first and then the price; keep the price until it does.
         price = self.price
-        self._book.sizes = self._book.sizes.copy()
-        self._book.sizes[self._place] = value
-        self._book.cost[self._place] = value * price
+        self._owned.sizes = self._owned.sizes.copy()
+        self._owned.sizes[self._place] = value
+        self._owned.cost[self._place] = value * price
 
     @property
     def price(self) -> float:
         """Average price."""
-        return self._book.price(self._place)
+        return self._owned.price(self._place)
 
     @price.setter
     def price(self, value: float) -> None:
-        self._book.cost[self._place] = self.size * value
+        self._owned.cost[self._place] = self.size * value
 
     def __len__(self) -> int:
         return int(abs(self.size))
 
 
 class Positions(collections.defaultdict[Any, Position]):
-    """A broker's positions by feed: those of the book are windows on it, made on demand; others are backtrader's own."""
+    """A broker's positions by feed: those of the arrays are windows on them, made on demand; others are backtrader's own."""
 
     def __init__(self) -> None:
         super().__init__(Position)
-        self.book: Book | None = None
+        self.owned: PositionArrays | None = None
 
-    def keep_in(self, book: Book) -> None:
-        """Show the positions of a book, which is empty so far."""
-        self.book = book
+    def keep_in(self, owned: PositionArrays) -> None:
+        """Show the positions of arrays, which are empty so far."""
+        self.owned = owned
 
     def release(self) -> None:
-        """From now on hold positions of backtrader's own, as they stand in the book."""
+        """From now on hold positions of backtrader's own, as they stand in the arrays."""
         self._complete()
-        self.book = None
+        self.owned = None
         for data, held in list(dict.items(self)):
-            if isinstance(held, BookPosition):
+            if isinstance(held, ArrayPosition):
                 self[data] = plain = Position(held.size, held.price)
                 if plain:  # marked to the last bar, as the broker leaves every open position
                     plain.adjbase, plain.datetime = data.close[0], data.datetime.datetime()
 
     def __missing__(self, data: Any) -> Position:
-        place = None if self.book is None else self.book.find(data)
-        held = Position() if place is None or self.book is None else BookPosition(self.book, place)
+        place = None if self.owned is None else self.owned.find(data)
+        held = Position() if place is None or self.owned is None else ArrayPosition(self.owned, place)
         self[data] = held
         return held
 
     def __contains__(self, data: object) -> bool:
-        return super().__contains__(data) or (self.book is not None and self.book.find(data) is not None)
+        return super().__contains__(data) or (self.owned is not None and self.owned.find(data) is not None)
 
     def _complete(self) -> None:
         """Make the windows on every held name: a loop over positions must see them all."""
-        if self.book is not None:
-            for i in np.flatnonzero(self.book.sizes):
-                self[self.book.datas[int(i)]]
+        if self.owned is not None:
+            for i in np.flatnonzero(self.owned.sizes):
+                self[self.owned.datas[int(i)]]
 
     def items(self) -> Any:
-        """All positions, those of the book included."""
+        """All positions, those of the arrays included."""
         self._complete()
         return super().items()
 
@@ -150,4 +150,4 @@ class Positions(collections.defaultdict[Any, Position]):
         return super().__iter__()
 
     def __reduce__(self) -> Any:
-        return Positions, (), {"book": self.book}, None, iter(list(dict.items(self)))
+        return Positions, (), {"owned": self.owned}, None, iter(list(dict.items(self)))

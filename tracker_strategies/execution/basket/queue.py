@@ -68,10 +68,10 @@ class BasketQueue(bt.brokers.BackBroker):
     def book_out(self, owner: Any, place: int, price: float) -> None:
         """Book a tracker's position out at a price, without an order: there is no market left that could fill one."""
         part = self.parts[id(owner)]
-        size = float(part.book.sizes[place])
+        size = float(part.owned.sizes[place])
         self.cash += size * price
         part.booked(place, -size, size * price)
-        data = part.book.datas[place]
+        data = part.owned.datas[place]
         held = self.positions[data]
         held.update(-size, price, data.datetime.datetime())
         if abs(held.size) <= ROUNDING * size:
@@ -128,8 +128,8 @@ class BasketQueue(bt.brokers.BackBroker):
         part = None if order.exectype == bt.Order.Historical else self.parts.get(id(order.owner))
         if part is None:
             return super()._execute(order, ago, price, cash, position, dtcoc)
-        place = part.book.find(order.data)
-        if place is not None and self._goes_short(order, float(part.book.sizes[place])):
+        place = part.owned.find(order.data)
+        if place is not None and self._goes_short(order, float(part.owned.sizes[place])):
             return None
         bits = len(order.executed.exbits)
         super()._execute(order, ago, price, cash, position, dtcoc)
@@ -212,7 +212,7 @@ class BasketQueue(bt.brokers.BackBroker):
             if isinstance(item, Basket):
                 made = self._orders_of(item, left, spare, checked)
                 queue.extend(made)
-                left += item.desk.cash_flow(*item.trades(made))
+                left += item.route.cash_flow(*item.trades(made))
                 for order in made:
                     cash = self._pretend(order, cash, positions)
                 continue
@@ -233,16 +233,16 @@ class BasketQueue(bt.brokers.BackBroker):
         """The orders of a basket, with this cash left, so much of it nobody's; `checked`: what the check has left when orders of
         others are ahead.
         """
-        desk = basket.desk
-        deltas = desk.wanted(basket, cash, spare, 0.0 if checked is None else checked)
+        route = basket.route
+        deltas = route.wanted(basket, cash, spare, 0.0 if checked is None else checked)
         if deltas is None:
             basket.ahead = set()
             self._line.append(basket)
             return []
-        if checked is None and desk.sized_at_close and len(self.cerebro.runningstrats) > len(self._trackers):
+        if checked is None and route.sized_at_close and len(self.cerebro.runningstrats) > len(self._trackers):
             checked = self.cash
         if checked is not None:  # others count on cash at closes: so must these orders, also where a sell could not be sent
-            deltas = desk.affordable(deltas, basket.closes, checked)
+            deltas = route.affordable(deltas, basket.closes, checked)
         # Submitted as any order, and what comes of it put where the basket stands: orders in the queue, news among the news.
         line, news = self._orders_in_line(), self.notifs
         before = list(line)
@@ -266,7 +266,7 @@ class BasketQueue(bt.brokers.BackBroker):
         """Shrink the buys of a basket to the cash that is left when its first order is about to fill."""
         basket.turn = self._turn
         deltas, quoted = basket.trades(basket.orders)
-        fitting = basket.desk.affordable(deltas, quoted, self.cash)
+        fitting = basket.route.affordable(deltas, quoted, self.cash)
         if fitting is not deltas:
             basket.shrink(fitting)
 

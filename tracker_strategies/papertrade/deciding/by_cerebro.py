@@ -95,7 +95,7 @@ class JournalBroker(BasketBroker):
         due, self.tomorrow = self.tomorrow, None
         basket, self._basket = self._basket, None
         if basket is not None and due is None:
-            due = basket.desk.asked(self.cash)
+            due = basket.route.asked(self.cash)
         if self.row == len(self.balances):
             self.tomorrow = due
             self.cerebro.runstop()
@@ -103,7 +103,7 @@ class JournalBroker(BasketBroker):
         balance = self.balances[self.row]
         self.cash = balance.cash
         (strategy,) = self.cerebro.runningstrats
-        strategy.desk.part.book.sizes = balance.sizes
+        strategy.route.part.owned.sizes = balance.sizes
         if self.row == self.opening or (balance.owed and due is not None):
             strategy.tracker.owe()
         self._get_value()
@@ -121,9 +121,9 @@ class _Watcher(bt.Analyzer):
         run = self.strategy
         self.past.append(run.weights)
         if run.broker.row == len(run.broker.balances) - 1:
-            desk, sent = run.desk, run.broker.tomorrow is not None
+            route, sent = run.route, run.broker.tomorrow is not None
             self.state_hash = state_hash(run.algorithm)
-            self.checkpoint = Checkpoint(run.tracker, run.bar, Balance(desk.cash(), desk.sizes()), sent).to_text()
+            self.checkpoint = Checkpoint(run.tracker, run.bar, Balance(route.cash(), route.sizes()), sent).to_text()
 
     prenext = next
 

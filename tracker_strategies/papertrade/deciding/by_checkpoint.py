@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Account:
-    """The account as a desk: what the journal says, and what the tracker orders."""
+    """The account as an order route: what the journal says, and what the tracker orders."""
 
     def __init__(self, balance: Balance, *, books_out: bool) -> None:
         self.balance, self.books_out = balance, books_out
@@ -90,17 +90,17 @@ def wish_by_checkpoint(point: Checkpoint, bar: Bar, balance: Balance, *, books_o
 
     The order of events is cerebro's: the open, at which the orders of the day before are sent; the fills; the close.
     """
-    tracker, desk = point.tracker, Account(point.balance, books_out=books_out)
+    tracker, route = point.tracker, Account(point.balance, books_out=books_out)
     at_close = tracker.fill is FillMode.CLOSE
     if not at_close:
-        tracker.open(bar, desk)
-    sent = point.sent or desk.deltas is not None
-    desk.become(balance)
+        tracker.open(bar, route)
+    sent = point.sent or route.deltas is not None
+    route.become(balance)
     if balance.owed and sent:
         tracker.owe()
-    tracker.close(bar, desk)
-    after = Checkpoint(tracker, bar, Balance(desk.cash(), desk.sizes()), desk.deltas is not None).to_text()
-    weights, out, state = tracker.weights, list(desk.booked_out), state_hash(tracker.algorithm)
+    tracker.close(bar, route)
+    after = Checkpoint(tracker, bar, Balance(route.cash(), route.sizes()), route.deltas is not None).to_text()
+    weights, out, state = tracker.weights, list(route.booked_out), state_hash(tracker.algorithm)
     if not at_close:
-        tracker.open(bar_before_the_open(bar), desk)
-    return Wish(weights, desk.deltas, out, state, after)
+        tracker.open(bar_before_the_open(bar), route)
+    return Wish(weights, route.deltas, out, state, after)

@@ -177,7 +177,7 @@ class PaperBroker(BasketBroker):
 
     def book_out(self, owner: Any, place: int, price: float) -> None:
         """Book a position out."""
-        feed = self.parts[id(owner)].book.datas[place]
+        feed = self.parts[id(owner)].owned.datas[place]
         self.cash += self.positions[feed].size * price
         self.positions[feed].set(0, 0.0)
         self._take_sizes()
@@ -185,7 +185,7 @@ class PaperBroker(BasketBroker):
     def _take_sizes(self) -> None:
         """Trackers own what the account holds."""
         for part in self.parts.values():
-            part.book.sizes = np.array([float(self.positions[d].size) if d in self.positions else 0.0 for d in part.book.datas])
+            part.owned.sizes = np.array([float(self.positions[d].size) if d in self.positions else 0.0 for d in part.owned.datas])
 
     def _feed(self, symbol: str) -> Any:
         return self.cerebro.datasbyname.get(symbol)
@@ -198,7 +198,7 @@ class PaperBroker(BasketBroker):
         self._row = memory.row
         basket, self._basket = self._basket, None
         if basket is not None:
-            self._send(basket, basket.desk.asked(self.cash))
+            self._send(basket, basket.route.asked(self.cash))
         waiting = list(self.submitted)
         self.submitted.clear()
         by_name: dict[str, list[Any]] = defaultdict(list)

@@ -176,7 +176,7 @@ class PaperStore:
         """Turn the orders of the session into a decision, and send it."""
         (strategy,) = broker.cerebro.runningstrats
         if isinstance(strategy, TrackerStrategy) and strategy.tracker.fill is not FillMode.CLOSE and strategy.bar is not None:
-            strategy.tracker.open(bar_before_the_open(strategy.bar), strategy.desk)
+            strategy.tracker.open(bar_before_the_open(strategy.bar), strategy.route)
         deltas, out = broker.wanted()
         weights = getattr(strategy, "weights", None)
         wish = Wish(None if weights is None else np.array(weights, dtype=np.float64), deltas, out, "", None)
