@@ -35,6 +35,8 @@ NOT_RUN = {
 #: Blocks that other tests run as written: page, kind of block, which ones.
 ELSEWHERE = {
     ("README.md", "python"): "tests/docs/test_readme.py",
+    ("CONTRIBUTING.md", "python"): "tests/strategies/test_one_file.py",
+    ("CONTRIBUTING.md", "nlms.py:"): "tests/strategies/test_one_file.py",
     ("sweeps.md", "python"): "tests/research/sweeps/test_cli.py",
     ("paper-trading.md", "python"): "tests/docs/test_paper_trading.py",
     ("paper-trading.md", "watch demo"): "tests/docs/test_paper_trading.py",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -23,7 +27,6 @@ from tracker_strategies.testing import check_learner, check_strategy
 
 TEXT = (PROJECT_ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## How to add an algorithm")[2]
 FILE = re.findall(r"```python\n(.*?)```", TEXT, re.S)[0]
-OPTIONS = ("--param", "eta=0.5", "--json")
 
 
 @pytest.fixture
@@ -77,19 +80,28 @@ def test_backtest_replay_and_limits(own: str) -> None:
     assert one.max() <= 0.06 + 1e-9
 
 
-def test_every_command_takes_it(own: str, tmp_path: Path) -> None:
-    prices = tmp_path / "prices.csv"
-    done = tracker("run", own, "--data", prices, *OPTIONS)
+def test_every_command_takes_it_as_the_page_says(own: str, tmp_path: Path) -> None:
+    (block,) = re.findall(r"```bash\n(.*?)```", TEXT.partition("\n## ")[0], re.S)
+    for line in block.splitlines():
+        done = tracker(*shlex.split(line)[1:], cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+        assert "leaderboard" not in line or "nlms" in done.stdout
+    done = tracker("compare", "pa", own, "--data", tmp_path / "prices.csv", "--json")
+    assert list(json.loads(done.stdout)) == ["pa", "nlms"]
+
+
+def test_the_checks_of_the_page_run(own: str, tmp_path: Path) -> None:
+    lines = re.findall(r"```python\n(.*?)```", TEXT, re.S)[1].replace(
+        "NormalisedLMS)\ncheck", "NormalisedLMS, rounds=2000)\ncheck"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", lines],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PROJECT_ROOT)},
+    )
     assert done.returncode == 0, done.stderr
-    alone = json.loads(done.stdout)
-    done = tracker("compare", "pa", own, "--data", prices, "--json")
-    assert done.returncode == 0, done.stderr
-    done = tracker("sweep", own, "--data", prices, "--grid", "eta=0.3,0.5", "--out", tmp_path / "swept", "-j", 1)
-    assert done.returncode == 0, done.stderr
-    done = tracker("leaderboard", "--data", prices, "--strategies", f"{own},pa", "--out", tmp_path / "board")
-    assert done.returncode == 0, done.stderr
-    assert "nlms" in done.stdout
-    assert alone["te_rms"] > 0.0
 
 
 def test_a_paper_account_goes_on_with_it(own: str, tmp_path: Path) -> None:
