@@ -130,10 +130,6 @@ class Space:
             for values in product(*own.values()):  # type: ignore[arg-type]
                 yield Candidate.of(name, dict(zip(own, values, strict=True)))
 
-    def grid_size(self) -> int:
-        """Number of combinations, without walking through them."""
-        return sum(math.prod(1 if isinstance(d, Range) else len(d) for d in self.own(n).values()) for n in self.strategies)
-
     def random(self, trials: int, seed: int) -> Iterator[Candidate]:
         """``trials`` draws for each strategy that has something to draw, one run of each other.
 
