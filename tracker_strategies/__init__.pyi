@@ -1,3 +1,10 @@
+from . import algorithms as algorithms
+from . import analysis as analysis
+from . import execution as execution
+from . import papertrade as papertrade
+from . import research as research
+from . import strategies as strategies
+from . import testing as testing
 from ._version import __version__ as __version__
 from .analysis.analyzers import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .analysis.analyzers import HoldingsAnalyzer as HoldingsAnalyzer

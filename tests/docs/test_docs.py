@@ -102,7 +102,9 @@ PACKAGES = ["datafeeds", "indicators"] + [
 def test_every_public_name_is_in_the_reference(package):
     text = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "api").rglob("*.md"))
     shown = {name.rpartition(".")[2] for name in re.findall(r"^::: (\S+)", text, re.M)}
-    assert set(importlib.import_module(package).__all__) - {"__version__"} <= shown
+    face = importlib.import_module(package)
+    folders = {name for name in face.__all__ if type(getattr(face, name)).__name__ == "module"}
+    assert set(face.__all__) - folders - {"__version__"} <= shown
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "api").rglob("*.md")), ids=lambda path: path.stem)

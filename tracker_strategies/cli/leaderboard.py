@@ -127,7 +127,9 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     if found := tables.factors(result):
         console.print(_table("What each part is worth", tables.FACTOR_HEAD, found))
     if page is not None:
-        console.print(f"page  [bold]{page}[/]  (open it in a browser; the runs bar by bar: {page.parent / COMPARISON})")
+        beside = page.parent / COMPARISON
+        more = f"; the runs bar by bar: {beside}" if beside.exists() else ""
+        console.print(f"page  [bold]{page}[/]  (open it in a browser{more})")
 
 
 def command_line(given: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.errors import OutputError
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
-from tracker_strategies.strategies.registry import check_params, default_params, labels_of, load_strategy
+from tracker_strategies.strategies.registry import OLD_PARAMS, check_params, default_params, failure_of, labels_of, load_strategy
 
 #: What the demo shows beside the recommended tracker.
 DEMO = ("ensemble", "pa", "equal-weight", "buy-and-hold")
@@ -94,9 +95,12 @@ def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable
         for name, (cls, params) in plan.runs.items():
             task = progress.add_task(name, total=panel.n_bars)
             tick = _Tick(progress, task)
-            record = backtest(
-                panel, cls, params, costs=options.costs, cash=options.cash, on_bar=tick, orders=keep, diagnostics=keep
-            )
+            try:
+                record = backtest(
+                    panel, cls, params, costs=options.costs, cash=options.cash, on_bar=tick, orders=keep, diagnostics=keep
+                )
+            except Exception as problem:  # a user's own class may raise anything
+                raise failure_of(cls, problem) from problem
             progress.update(task, completed=panel.n_bars)
             record = replace(record, strategy=name, sectors=plan.sectors or record.sectors)
             scored = record.scored_from(plan.first)
@@ -143,11 +147,11 @@ def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> st
 def show_strategies() -> None:
     """A table of all strategies, then the parameters that they share."""
     console = Console()
-    common = default_params(TrackerStrategy)
+    common = {k: v for k, v in default_params(TrackerStrategy).items() if k not in OLD_PARAMS}
     table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
     for cls in STRATEGIES:
-        own = {k: v for k, v in default_params(cls).items() if k not in common or v != common[k]}
-        about = (cls.__doc__ or "").strip().splitlines()[0]
+        own = {k: v for k, v in default_params(cls).items() if k not in OLD_PARAMS and (k not in common or v != common[k])}
+        about = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", (cls.__doc__ or "").strip().splitlines()[0])
         table.add_row(
             f"[bold]{cls.alias_name}[/]\n[dim]{cls.__name__}[/]", about, ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"
         )

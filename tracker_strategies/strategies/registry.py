@@ -13,10 +13,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import ParameterError, TrackerError
 
 if TYPE_CHECKING:
     from tracker_strategies.strategies.base import TrackerStrategy
@@ -47,6 +48,8 @@ NAMES: dict[str, tuple[str, str]] = {
 }
 #: Names that have changed; the old ones go with the next release.
 OLD_NAMES = {"enhanced-ensemble": "tilted-ensemble", "EnhancedEnsembleTracker": "tilted-ensemble"}
+#: Params that have changed their names, likewise.
+OLD_PARAMS = {"bars_a_year": "bars_per_year", "enhance": "margin"}
 _BY_CLASS = {cls: name for name, (_, cls) in NAMES.items()}
 
 
@@ -57,6 +60,8 @@ def is_strategy(name: str) -> bool:
 
 def check_name(name: str) -> None:
     """Raise :class:`ParameterError` for a word that can be no strategy; a file or a module behind it is not opened."""
+    if name.endswith((".py", ":")) or name.startswith(":"):
+        raise ParameterError(f"{name!r} is half of a name; write path/to/file.py:Class for a class in a file")
     if not is_strategy(name) and ":" not in name:
         near = get_close_matches(name, NAMES, n=1)
         raise ParameterError(
@@ -90,14 +95,39 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
     where, _, attribute = name.rpartition(":")
     try:
         module = _from_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
-        own = getattr(module, attribute)
+        own = vars(module).get(attribute)
+        if own is None:
+            classes = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__]
+            raise LookupError(f"no {attribute} in it; its classes are {', '.join(classes) or 'none'}")
         if isinstance(own, type) and issubclass(own, OnlineAlgorithm):
-            return strategy_of(own)
-    except Exception as problem:  # a user's file may raise anything while it is imported
-        raise ParameterError(f"cannot load the strategy {name!r}: {type(problem).__name__}: {problem}") from problem
+            own = strategy_of(own)
+    except (Exception, SystemExit) as problem:  # a user's file may raise anything while it is imported
+        raise ParameterError(f"cannot load the strategy {name!r}: {_told(problem)}") from problem
     if not (isinstance(own, type) and issubclass(own, TrackerStrategy)):
         raise ParameterError(f"{name!r} is neither a TrackerStrategy nor a learner; derive it from one, or from OnlineAlgorithm")
+    if vars(own).get("alias_name") in NAMES:
+        raise ParameterError(f"{name!r} calls itself {own.alias_name!r}, as a strategy of this project does; choose another name")
     return own
+
+
+def failure_of(strategy: type[TrackerStrategy], problem: Exception) -> Exception:
+    """What to raise when a run has raised: a user's own class by name, on one line; anything else as it is."""
+    if isinstance(problem, TrackerError) or strategy.__module__.startswith("tracker_strategies."):
+        return problem
+    own = vars(strategy).get("learner", strategy)
+    file = getattr(sys.modules.get(strategy.__module__), "__file__", None)
+    lines = [
+        frame.lineno
+        for frame in extract_tb(problem.__traceback__)
+        if Path(frame.filename).absolute() == Path(file or "").absolute()
+    ]
+    place = f" (line {lines[-1]} of {file})" if lines else ""
+    return ParameterError(f"{own.__name__} raised {_told(problem)}{place}; mend it, or the parameters that it was given")
+
+
+def _told(problem: BaseException) -> str:
+    """Kind and words of an error, on one line."""
+    return f"{type(problem).__name__}: {' '.join(str(problem).split())}"
 
 
 def full_name(name: str) -> str:
@@ -149,4 +179,5 @@ def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
     known = default_params(cls)
     for name in params:
         if name not in known:
-            raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            told = ", ".join(param for param in known if param not in OLD_PARAMS)
+            raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {told}")

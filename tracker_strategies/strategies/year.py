@@ -12,12 +12,11 @@ import pandas as pd
 
 from datafeeds.checks import bars_per_year
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.strategies.registry import OLD_PARAMS
 from tracker_strategies.strategies.target import check_year
 
 #: Bars of a year by backtrader's time frames; trading days, as everywhere in this project.
 _BY_FRAME = {bt.TimeFrame.Years: 1.0, bt.TimeFrame.Months: 12.0, bt.TimeFrame.Weeks: 52.0, bt.TimeFrame.Days: 252.0}
-#: Params that have been renamed; the old names go with the next release.
-OLD_NAMES = {"bars_a_year": "bars_per_year", "enhance": "margin"}
 _DAY_ONE = 719163.0  # date number of 1970-01-01
 
 
@@ -25,7 +24,7 @@ def settle_year(p: Any, infer: Callable[[], float | None]) -> None:
     """Settle ``p.bars_per_year`` of a strategy's params: what was given or else what the data tell. It stays None where they do
     not; only ``margin`` needs it. Params under their old names are taken over, with a warning.
     """
-    for old, new in OLD_NAMES.items():
+    for old, new in OLD_PARAMS.items():
         value = getattr(p, old, None)
         if value is None:
             continue
