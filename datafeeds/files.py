@@ -113,7 +113,7 @@ def check_place(target: Path, what: str, files: Collection[str]) -> None:
     if target.exists() and not target.is_dir():
         raise OutputError(f"cannot write to {target}: it is a file; choose a folder")
     if target.is_dir():
-        entries = {p.name for p in target.iterdir()}
+        entries = {p.name for p in target.iterdir() if not p.name.endswith(UNFINISHED)}  # what a killed process left is no result
         if entries.difference(files) or (entries and f"{what}.json" not in entries):
             other = min(entries.difference(files), default=f"no {what}.json")
             raise OutputError(f"{target} holds other things than a {what} ({other}); choose an empty or new folder with --out")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tracker_strategies._fingerprint import code_version, deciding_sources, strategy_fingerprint
+from tracker_strategies._fingerprint import code_version, deciding_sources, own_code, strategy_fingerprint
 from tracker_strategies.strategies import PATracker
+from tracker_strategies.strategies.registry import load_strategy
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWS = ("analysis/pages/", "cli/", "papertrade/", "research/leaderboard/", "research/reproductions/", "testing/")
@@ -21,13 +22,22 @@ def source_of(module):
     return next((p for p in (place.with_suffix(".py"), place / "__init__.py") if p.is_file()), None)
 
 
+def home_of(module, name):
+    """The module that a name comes from which is imported from a module: packages say it in their stubs."""
+    stub = ROOT / module.replace(".", "/") / "__init__.pyi"
+    if source_of(f"{module}.{name}"):
+        return f"{module}.{name}"
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body if stub.is_file() else ():
+        if isinstance(node, ast.ImportFrom) and node.module and name in {alias.name for alias in node.names}:
+            return home_of(f"{module}.{node.module}", name)
+    return module
+
+
 def imported_by(path):
     """Modules of this project that a file imports at its top: what it needs to be there at all."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                inside = f"{node.module}.{alias.name}"
-                yield inside if source_of(inside) else node.module
+            yield from (home_of(node.module, alias.name) for alias in node.names)
 
 
 def needed_by(module):
@@ -54,6 +64,8 @@ def test_whatever_decides_a_row_is_a_part_of_the_code_version():
     needed = needed_by("tracker_strategies.research.numpy_replay") | needed_by("tracker_strategies.runner")
     words = {"tracker_strategies/analysis/runfolder.py"}  # where runs are read and written, no figure in it
     assert needed - hashed <= words
+    assert len(needed) > 50
+    assert {"datafeeds/panel.py", "tracker_strategies/strategies/tracker.py", "tracker_strategies/_checks.py"} <= needed
     assert "tracker_strategies/algorithms/passive_aggressive/pa.py" in hashed
     assert "datafeeds/panel.py" in hashed
 
@@ -68,6 +80,7 @@ def test_what_only_shows_a_result_is_no_part_of_it():
     [
         ("tracker_strategies/algorithms/passive_aggressive/pa.py", True),  # two folders deep
         ("tracker_strategies/execution/rebalancer.py", True),
+        ("tracker_strategies/_checks.py", True),
         ("tracker_strategies/strategies/passive_aggressive/__init__.py", True),
         ("tracker_strategies/analysis/pages/tear_sheet.py", False),
         ("tracker_strategies/cli/run.py", False),
@@ -85,3 +98,20 @@ def test_a_change_at_any_depth_changes_the_fingerprint_of_an_account(tmp_path, c
     )
     theirs = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
     assert (theirs != strategy_fingerprint(PATracker)) is differs
+
+
+def test_the_file_of_a_learner_counts_as_that_of_its_strategy(tmp_path, monkeypatch):
+    (tmp_path / "inner_of_mine.py").write_text("from tracker_strategies.algorithms import PA\n\n\nclass Inner(PA):\n    pass\n")
+    (tmp_path / "mine.py").write_text(
+        "from inner_of_mine import Inner\nfrom tracker_strategies import TrackerStrategy\n\n\n"
+        'class Mine(TrackerStrategy):\n    """Mine."""\n\n    learner = Inner\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"{tmp_path / 'mine.py'}:Mine"
+    before = own_code(name), strategy_fingerprint(load_strategy(name))
+    with (tmp_path / "inner_of_mine.py").open("a") as file:
+        file.write("# a change\n")
+    after = own_code(name), strategy_fingerprint(load_strategy(name))
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+    assert own_code("pa") == ""

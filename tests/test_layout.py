@@ -99,6 +99,14 @@ def test_dependencies_go_one_way():
     assert not wrong
 
 
+def test_nobody_inside_imports_the_root():
+    """It names things from all floors: whoever imports it from inside has every floor above him."""
+    root = ROOT / "tracker_strategies" / "__init__.py"
+    above = ("tracker_strategies/cli/", "tracker_strategies/testing/", "tracker_strategies/__main__.py")
+    inside = [path.relative_to(ROOT).as_posix() for path in FILES if path != root and root in imports(path)]
+    assert not [name for name in inside if not name.startswith(above)]
+
+
 def test_private_files_are_used_in_their_own_folder():
     wrong = [
         f"{path.relative_to(ROOT)} imports {other.relative_to(ROOT)}"

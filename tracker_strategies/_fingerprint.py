@@ -7,10 +7,11 @@ Pages, charts and the command line are in none: changing them makes no sweep sta
 from __future__ import annotations
 
 import hashlib
-import inspect
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,10 @@ from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.strategies.registry import is_strategy, load_strategy
 
 _ROOT = Path(__file__).parents[1]
+#: Packages whose classes a strategy is made of without being a user's.
+_OTHERS = ("tracker_strategies", "backtrader", "builtins", "abc", "typing")
 #: From a bar to an order: learners, execution, strategies.
-TRADES = ("algorithms", "execution", "strategies")
+TRADES = ("algorithms", "execution", "strategies", "_checks.py", "errors.py")
 #: Files and folders of this package that decide the row of a sweep, beside all of ``datafeeds``.
 SCORES = (
     *TRADES,
@@ -35,7 +38,6 @@ SCORES = (
     "research/numpy_replay.py",
     "research/sweeps/asking/cells.py",
     "research/sweeps/running/worker.py",
-    "errors.py",
     "runner.py",
 )
 
@@ -55,13 +57,10 @@ def code_version() -> str:
 
 def strategy_fingerprint(strategy: type) -> str:
     """Changes with the strategy's file, with this project's learners, execution and strategies, and with numpy's version."""
-    own = inspect.getsourcefile(strategy)
     digest = hashlib.sha256(np.__version__.encode())
     for _, path in _sources(f"tracker_strategies/{part}" for part in TRADES):
         digest.update(path.read_bytes())
-    if own is not None:
-        digest.update(Path(own).read_bytes())
-    return digest.hexdigest()[:16]
+    return str(_with_own(digest, strategy).hexdigest()[:16])
 
 
 def own_code(strategy: str) -> str:
@@ -69,8 +68,17 @@ def own_code(strategy: str) -> str:
     if is_strategy(strategy):
         return ""
     cls = load_strategy(strategy)
-    source = inspect.getsourcefile(cls)
-    return str(cls.__qualname__) + ("" if source is None else f"@{hashlib.sha256(Path(source).read_bytes()).hexdigest()}")
+    return f"{cls.__qualname__}@{_with_own(hashlib.sha256(), cls).hexdigest()}"
+
+
+def _with_own(digest: Any, strategy: type) -> Any:
+    """The digest with the files of a user's classes: the strategy, its learner, and what they derive from."""
+    classes = (*strategy.__mro__, *getattr(getattr(strategy, "learner", None), "__mro__", ()))
+    own = dict.fromkeys(cls.__module__ for cls in classes if cls.__module__.partition(".")[0] not in _OTHERS)
+    for file in (getattr(sys.modules.get(module), "__file__", None) for module in own):
+        if file is not None:
+            digest.update(Path(file).read_bytes())
+    return digest
 
 
 @cache

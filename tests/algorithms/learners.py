@@ -151,8 +151,10 @@ WRAPPED = [
         "vote in a box", lambda n: Vote(n, members=[PA(n, feasible=Box(-0.1, 0.6)), VAW(n, feasible=RealSpace(), prior=None)])
     ),
     Learner("adaptive lasso of one sweep", lambda n: AdaptiveLasso(n, theta=min(3, n), warm_up=5)),
+    Learner("SLAIT stopped on its way", lambda n: SLAIT(n, window=12, every=250, starts=3, max_iter=100)),
 ]
 """Wrappers around learners, and what only adversarial rounds are for."""
 
-ONE_SWEEP = "adaptive lasso of one sweep"
+#: A fit that is stopped on its way depends on the order of the names, by a little: adversarial rounds only.
+UNFINISHED_FITS = ("adaptive lasso of one sweep", "SLAIT stopped on its way")
 LEARNERS = [*registered(), *WRAPPED]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tracker_strategies import algorithms
-from tracker_strategies.algorithms import ConstantWeights, Holdings, OnlineAlgorithm, Vote
+from tracker_strategies.algorithms import CappedSimplex, ConstantWeights, Holdings, NegativeLogReturn, OnlineAlgorithm, Vote
 from tracker_strategies.algorithms._state import PROJECT, Part, Stored
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.testing.rounds import fingerprint, market
@@ -90,3 +90,40 @@ def test_a_parameter_that_nobody_can_read_is_refused() -> None:
     state["params"]["feasible"] = {"sort": "simplex"}
     with pytest.raises(ParameterError, match="algorithm, kind, term"):
         OURS.from_state(state)
+
+
+def test_classes_that_one_function_makes_are_refused_by_name_rather_than_mixed_up() -> None:
+    def made(factor: float) -> type[OnlineAlgorithm]:
+        class Local(ConstantWeights):
+            """Another one on every call."""
+
+            scale = factor
+
+        return Local
+
+    vote = Vote(3, members=[made(1.0)(3), made(2.0)(3)])
+    assert [member.scale for member in vote.clone().members] == [1.0, 2.0]
+    with pytest.raises(ParameterError, match="name of several classes"):
+        Vote.from_state(through_json(vote))
+
+
+class Leaning(NegativeLogReturn):
+    """A user's term; it inherits the tag of ours."""
+
+
+class Narrow(CappedSimplex):
+    """A user's set, likewise."""
+
+
+def test_a_users_term_or_set_never_restores_as_the_one_it_is_derived_from() -> None:
+    for learner, name, own in (
+        (algorithms.PAS(3, side=Leaning()), "side", Leaning()),
+        (algorithms.PAS(3, side=Leaning() + algorithms.SwitchingCost(0.1)), "side", Leaning() + algorithms.SwitchingCost(0.1)),
+        (OURS(3, feasible=Narrow(0.6)), "feasible", Narrow(0.6)),
+    ):
+        stored = through_json(learner)
+        with pytest.raises(ParameterError, match=r"test_state\.(Leaning|Narrow)"):
+            type(learner).from_state(stored)
+        again = type(learner).from_state(stored, **{name: own})
+        assert type(getattr(again, name)) is type(getattr(learner, name))
+        assert fingerprint(learner.clone()) == fingerprint(learner)

@@ -1,8 +1,11 @@
 """Classes of one's own on the command line: what is wrong with them is one line that says where, and nothing is written."""
 
+import json
+
 import pytest
 
 from tests.cli.commands import refused, tracker
+from tracker_strategies import read_run
 
 FILE = '''
 from tracker_strategies import EqualWeight
@@ -69,3 +72,37 @@ def test_what_is_wrong_with_it_is_one_line(own, csv, tmp_path, words, said):
     result = tracker("run", *(word.format(**places) for word in words), "--data", csv, "--out", out)
     refused(result, said.format(**places))
     assert not out.exists()
+
+
+def test_namesakes_can_be_told_apart_on_a_leaderboard(own, csv, tmp_path):
+    other = tmp_path / "other.py"
+    other.write_text(FILE)
+    names = f"{own}:Mine,{other}:Mine,equal-weight"
+    said = tracker("leaderboard", "--data", csv, "--strategies", names, "--json")
+    assert said.returncode == 0, said.stderr
+    assert {row["strategy"] for row in json.loads(said.stdout)["rows"]} == {"mine-1", "mine-2", "equal-weight"}
+
+
+def test_what_a_killed_process_left_blocks_no_folder(csv, tmp_path):
+    out = tmp_path / "run"
+    words = ("run", "pa", "--data", csv, "--out", out, "--no-tearsheet")
+    assert tracker(*words).returncode == 0
+    (out / "tearsheet.html.deadbeef.unfinished").write_text("half a page")
+    again = tracker(*words)
+    assert again.returncode == 0, again.stderr
+    assert not list(out.glob("*.unfinished"))
+    swept = tmp_path / "sweep"
+    swept.mkdir()
+    (swept / "sweep.json.deadbeef.unfinished").write_text("{")
+    done = tracker("sweep", "pa", "--data", csv, "--grid", "eps=1e-4,1e-3", "--out", swept, "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    assert not list(swept.glob("*.unfinished"))
+
+
+def test_a_run_folder_from_before_the_blend_had_its_name_is_read(csv, tmp_path):
+    out = tmp_path / "run"
+    assert tracker("run", "pa", "--data", csv, "--out", out, "--no-tearsheet").returncode == 0
+    told = json.loads((out / "run.json").read_text())
+    told["omega"] = told.pop("blend")
+    (out / "run.json").write_text(json.dumps(told))
+    assert read_run(out).blend.tolist() == [1.0]

@@ -20,6 +20,16 @@ READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
 """What makes a parameter from the dict of plain values that describes it, by the entry that such a dict has and no other."""
 
 _CLASSES: dict[str, type[Any]] = {}
+_AMBIGUOUS: set[str] = set()
+"""Keys that several classes have: those that one function makes, each time it is called."""
+
+
+def tag_of(cls: type, entry: str) -> str:
+    """Return the tag by which a set or a term is described: its own. One that a user's class has inherited is that of another
+    class, and would restore as it: such a class is named, and has to be handed over again.
+    """
+    own = cls.__module__.partition(".")[0] == PROJECT or entry in vars(cls)
+    return str(getattr(cls, entry)) if own else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def load_names(package: str) -> None:
@@ -47,6 +57,8 @@ class Stored:
         super().__init_subclass__(**options)
         ours = cls.__module__.partition(".")[0] == PROJECT
         cls._key = cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
+        if cls._key in _CLASSES and "<locals>" in cls.__qualname__:
+            _AMBIGUOUS.add(cls._key)
         _CLASSES[cls._key] = cls
 
     def _stored(self) -> tuple[str, ...]:
@@ -223,6 +235,8 @@ def _named(base: type[Any], key: Any) -> Any:
     """Return the class derived from `base` that states call `key`."""
     if key not in _CLASSES:
         load_names(__package__)
+    if key in _AMBIGUOUS:
+        raise ParameterError(f"{key!r} is the name of several classes; define each at the top of a module to restore it by name")
     cls = _CLASSES.get(key)
     if cls is None or not issubclass(cls, base):
         raise ParameterError(f"{key!r} is not a known {base.__name__}; import the module that defines it first")

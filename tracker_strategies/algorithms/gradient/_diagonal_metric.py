@@ -92,7 +92,7 @@ def project(W: FeasibleSet, y: Array, H: Array | float) -> Array:
 def simplex(y: Array, H: Array, total: float) -> Array:
     r"""Return :math:`w_i = [y_i - \theta/H_i]_+` with sum `total`, for H > 0 of any range.
 
-    Newton's method on :math:`\theta` climbs from the left, as in :mod:`.numerics.thresholds`. It works on
+    Newton's method on :math:`\theta` climbs from the left, as in :mod:`..numerics.thresholds`. It works on
     the weights themselves, which stay of the size of y while H and theta may be anything; should y be too large for its sum to
     come out, the breakpoints are sorted.
     """

@@ -22,7 +22,7 @@ HISTORY = 0.8
     "slait",
     shows=("held", "spread"),
     examples=lambda n: (
-        {"window": 12, "every": 250, "starts": 3, "max_iter": 100},
+        {"window": 12, "every": 250, "accelerate": False, "starts": 3, "max_iter": 100},
         {"window": 12, "every": 3, "accelerate": False, "starts": 3, "max_iter": 50},
     ),
 )

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import number
-from tracker_strategies.algorithms._state import READERS, load_names
+from tracker_strategies.algorithms._state import READERS, load_names, tag_of
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.algorithms.sets import projections
@@ -58,7 +58,9 @@ class FeasibleSet(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as plain numbers and lists under "kind" and their names."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return {"kind": self.kind} | {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        return {"kind": tag_of(type(self), "kind")} | {
+            k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()
+        }
 
 
 def _frozen(name: str, value: Any) -> float | Array:

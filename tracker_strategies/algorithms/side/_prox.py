@@ -1,7 +1,7 @@
 r"""Proximal steps :math:`\arg\min_{w \in W} h(w) + \|w - v\|^2/(2\lambda)` for sums h of the known terms, exact where it can be.
 
 Terms are collected in :class:`Parts` and folded: linear and quadratic ones move and scale v; those with kinks and group norms
-make up an inner step P, solved by one scalar root; the log return adds a root around it (:mod:`.log_prox`); user-defined
+make up an inner step P, solved by one scalar root; the log return adds a root around it (`numerics.log_prox`); user-defined
 gradients are handled by SCA around P (:mod:`.sca`). Only combinations without such a structure, like group norms on a box, are
 split.
 """

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tracker_strategies._checks import number
-from tracker_strategies.algorithms._state import READERS, load_names
+from tracker_strategies.algorithms._state import READERS, load_names, tag_of
 from tracker_strategies.algorithms._validation import Array, Mask, describe_not_finite, finite_vector, real_array
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.side._prox import Parts, solve
@@ -105,7 +105,9 @@ class SideInformation(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as plain values under "term" and their names."""
         values = {name: getattr(self, name) for name in self.parameters}
-        return {"term": self.term} | {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        return {"term": tag_of(type(self), "term")} | {
+            k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()
+        }
 
     def __add__(self, other: SideInformation) -> SideInformation:
         if not isinstance(other, SideInformation):
@@ -170,7 +172,7 @@ class Sum(SideInformation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the terms as a list under "terms"."""
-        return {"term": self.term, "terms": [h.to_dict() for h in self.terms]}
+        return {"term": tag_of(type(self), "term"), "terms": [h.to_dict() for h in self.terms]}
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.terms)) if self.terms else "Sum([])"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._state import tag_of
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.sets.grouped import check_positions, disjoint_groups
 from tracker_strategies.algorithms.side._prox import Parts
@@ -154,4 +155,4 @@ class GroupLasso(SideInformation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return groups and weights as lists."""
-        return {"term": self.term, "groups": [list(g) for g in self.groups], "rho": self.rho.tolist()}
+        return {"term": tag_of(type(self), "term"), "groups": [list(g) for g in self.groups], "rho": self.rho.tolist()}

@@ -119,8 +119,8 @@ class SparsePLS(SparseFactors):
     Cost a round: one rank-one update of half of C, a product with C for each factor, O(R N q), and the refit, O(K^3).
     State: C, M, the factors.
 
-    The paper leaves open, or prints in a way that does not work: the threshold (:func:`~.sparsify.sparsify`), the loading, the
-    errors that tune :math:`\lambda_t` (:class:`~.self_tuning.SelfTuning`) and R (:class:`~.factor_count.FactorCount`), and how
+    The paper leaves open, or prints in a way that does not work: the threshold (:func:`.sparsify`), the loading, the
+    errors that tune :math:`\lambda_t` (`SelfTuning`) and R (:class:`~.factor_count.FactorCount`), and how
     one portfolio follows from q sets of coefficients.
 
     References

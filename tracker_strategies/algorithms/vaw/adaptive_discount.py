@@ -159,7 +159,7 @@ class AdaptiveDiscount(DiscountVote):
     .. math:: \hat y_t = \sum_i p_{t,i}\, \mathrm{clip}_{B_t}(\hat y_t^{(i)}), \qquad
         \ell_{t,i} = \tfrac12 \big(y_t - \mathrm{clip}_{B_t}(\hat y_t^{(i)})\big)^2
 
-    and :math:`p_{t+1}` by :class:`~tracker_strategies.algorithms.FixedShare`. On the grid of Theorem 4.2 the dynamic regret of
+    and :math:`p_{t+1}` by :class:`.numerics.FixedShare`. On the grid of Theorem 4.2 the dynamic regret of
     :meth:`forecast` against any sequence of comparators is what the best discount factor would have had, up to logarithms.
 
     The portfolio mixes first and projects then, over the experts that have weights, with the probabilities for the coming round:

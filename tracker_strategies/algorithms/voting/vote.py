@@ -35,7 +35,7 @@ class Vote(Wrapper):
 
     In round t member k holds :math:`w^k_t`, predicts :math:`\hat y^k_t = w^k_t \cdot x_t` and loses
     :math:`\ell_{t,k} = \frac12 (\hat y^k_t - y_t)^2`; its probability :math:`p_{t,k}` learns by
-    :class:`~tracker_strategies.algorithms.FixedShare`. The portfolio
+    :class:`~tracker_strategies.algorithms.numerics.FixedShare`. The portfolio
 
     .. math:: w_{t+1} = \sum_k p_{t+1,k}\, w^k_{t+1}
 

@@ -85,7 +85,9 @@ def entrants(
     ablation : bool
         Also every combination of members, coordinates and cost term.
     """
-    found = [entrant(name) for name in names or (name for name in NAMES if name != "constant-weight")]
+    names = names or [name for name in NAMES if name != "constant-weight"]
+    labels = labels_of([load_strategy(name) for name in names])
+    found = [entrant(name, label=label) for name, label in zip(names, labels, strict=True)]
     if skfolio:
         found.append(entrant(SKFOLIO))
     if max_names is not None:

@@ -21,7 +21,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datafeeds.files import remove_unfinished, replace_file, staged_file
+from datafeeds.files import UNFINISHED, remove_unfinished, replace_file, staged_file
 from datafeeds.locks import holder_of, is_locked, locked
 from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS
 from tracker_strategies.errors import OutputError
@@ -89,7 +89,8 @@ class Store:
             self._lock = ExitStack()
             advice = "wait for it, or choose another folder with --out"
             self._lock.enter_context(locked(_lock_of(self.folder), self.folder, advice=advice))
-            remove_unfinished(self.folder / "rows" / "*")
+            for part in (self.folder, self.folder / "rows"):
+                remove_unfinished(part / "*")
             replace_file(self.folder / "sweep.json", f"{json.dumps(told, indent=2)}\n".encode())  # exactly: inf stays inf
 
     def _check(self, told: Mapping[str, Any], extend: bool) -> None:
@@ -99,7 +100,8 @@ class Store:
         if not folder.is_dir() or not any(folder.iterdir()):
             return
         if not (folder / "sweep.json").exists():
-            if {p.name for p in folder.iterdir()} <= {"rows", _lock_of(folder).name, holder_of(_lock_of(folder)).name}:
+            there = {p.name for p in folder.iterdir() if not p.name.endswith(UNFINISHED)}
+            if there <= {"rows", _lock_of(folder).name, holder_of(_lock_of(folder)).name}:
                 return
             raise OutputError(f"{folder} holds other things than a sweep; choose an empty or new folder with --out")
         before = read_description(folder)
