@@ -7,121 +7,35 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tracker_strategies.algorithms import OnlineAlgorithm, Simplex
+from tests.testing.broken_learners import BREAKERS, Forgetful, Gradient, Meddler
+from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, TrackerError
 from tracker_strategies.strategies import PATracker, TrackerStrategy
 from tracker_strategies.testing import CheckError, check_learner, check_strategy
-
-
-class Gradient(OnlineAlgorithm):
-    """A sound learner, for the others to break."""
-
-    _state = ("_seen",)
-
-    def __init__(self, n_assets: int, *, eta: float = 20.0) -> None:
-        super().__init__(n_assets, feasible=Simplex())
-        self.eta, self._seen = eta, 0.0
-
-    def _learn(self, w: Any, x: Any, y: float, xx: float, W: Any, free: Any) -> Any:
-        self._seen += xx
-        return W.project(w - self.eta / (1.0 + self._seen) * (float(w @ x) - y) * x)
-
-
-class Forgetful(Gradient):
-    """Forgets to name its state."""
-
-    _state = ()
-
-
-class Keeper(Gradient):
-    """Keeps a view of its input."""
-
-    def update(self, x: Any, y: Any, **masks: Any) -> Any:
-        learned = super().update(self._kept if hasattr(self, "_kept") else x, y, **masks)
-        self._kept = x
-        return learned
-
-
-class Meddler(Gradient):
-    """Changes its input."""
-
-    def update(self, x: Any, y: Any, **masks: Any) -> Any:
-        learned = super().update(x, y, **masks)
-        if isinstance(x, np.ndarray):
-            x *= 0.5
-        return learned
-
-
-class Partial(Gradient):
-    """Likes the first asset best."""
-
-    def _learn(self, w: Any, x: Any, *rest: Any) -> Any:
-        return super()._learn(w, np.concatenate([2.0 * x[:1], x[1:]]), *rest)
-
-
-class Hoarder(Gradient):
-    """Remembers every round."""
-
-    def __init__(self, n_assets: int, *, eta: float = 20.0) -> None:
-        super().__init__(n_assets, eta=eta)
-        self._all: list[Any] = []
-
-    def _learn(self, w: Any, x: Any, *rest: Any) -> Any:
-        self._all.append(x.copy())
-        return super()._learn(w, x, *rest)
-
-
-class Hasty(Gradient):
-    """Learns before it has looked whether it may."""
-
-    def update(self, x: Any, y: Any, **masks: Any) -> Any:
-        self._seen += 1.0
-        return super().update(x, y, **masks)
-
-
-class Leaver(Gradient):
-    """Steps off the simplex when the market is wild."""
-
-    def _learn(self, w: Any, x: Any, y: float, xx: float, W: Any, free: Any) -> Any:
-        return super()._learn(w, x, y, xx, W, free) * (1.0 + 1e-6 * (xx > 1.0))
-
-
-class Mover(Gradient):
-    """Moves names that nobody has seen."""
-
-    def update(self, x: Any, y: Any, *, active: Any = None, observed: Any = None) -> Any:
-        return super().update(np.nan_to_num(x, nan=0.0, posinf=0.0) if observed is not None else x, y, active=active)
-
-
-BROKEN: dict[Any, str] = {
-    Forgetful: "independent|round trip|restores",
-    Keeper: "neither changed nor kept",
-    Meddler: "neither changed nor kept",
-    Partial: "Permuting assets permutes weights",
-    Hoarder: "Memory does not grow",
-    Hasty: "Bad input is an InputError and changes nothing",
-    Leaver: "on the simplex in adversarial rounds",
-    Mover: "Unseen assets keep their weights",
-}
-ONLY = {
-    Keeper: ["inputs_are_neither_changed_nor_kept"],
-    Meddler: ["inputs_are_neither_changed_nor_kept"],
-    Mover: ["unseen_assets_are_frozen"],
-    Hasty: ["bad_input_changes_nothing"],
-}
+from tracker_strategies.testing.learner import CHECKS
 
 
 def test_the_sound_learner_passes() -> None:
-    assert len(check_learner(Gradient, rounds=2000)) == 28
+    assert len(check_learner(Gradient, rounds=2000)) == len(CHECKS) == len(BREAKERS)
 
 
-@pytest.mark.parametrize("cls", BROKEN, ids=lambda cls: cls.__name__)
-def test_a_broken_promise_of_a_learner_is_named(cls: Any) -> None:
-    with pytest.raises(CheckError, match=BROKEN[cls]) as found:
-        check_learner(cls, only=ONLY.get(cls), rounds=2000)
-    assert cls.__name__ in str(found.value)
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_broken_promise_of_a_learner_is_named(check: str) -> None:
+    broken = BREAKERS[check]
+    promise = CHECKS[check].__doc__.strip().splitlines()[0].rstrip(".")
+    with pytest.raises(CheckError) as found:
+        check_learner(broken, only=[check], rounds=2000)
+    assert promise[:30] in str(found.value)
+    assert broken.__name__ in str(found.value)
     assert isinstance(found.value, AssertionError)
     assert isinstance(found.value, TrackerError)
+
+
+def test_who_changes_its_input_is_told_so_whatever_else_it_breaks() -> None:
+    with pytest.raises(CheckError, match="neither changed nor kept"):
+        check_learner(Meddler, only=["inputs_are_neither_changed_nor_kept"])
+    with pytest.raises(CheckError, match="Meddler"):
+        check_learner(Meddler, rounds=2000)
 
 
 class Peeking(PATracker):
