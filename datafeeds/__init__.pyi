@@ -22,10 +22,10 @@ from .markets.union_calendar import join_markets as join_markets
 from .panel import MarketPanel as MarketPanel
 from .readers.bar_files import read_long_table as read_long_table
 from .readers.bar_files import read_ticker_folder as read_ticker_folder
-from .readers.sources import load_sample as load_sample
-from .readers.sources import open_source as open_source
-from .readers.sources import read_panel as read_panel
 from .resampling import resample as resample
+from .sources import load_sample as load_sample
+from .sources import open_source as open_source
+from .sources import read_panel as read_panel
 from .synthetic.events import MarketEvent as MarketEvent
 from .synthetic.market import SyntheticMarket as SyntheticMarket
 from .synthetic.market import simulate_market as simulate_market

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from datafeeds.errors import DataError
 
+#: The source that is made by a formula.
+SYNTHETIC = "synthetic"
 #: What to do with a missing price between the first and the last price of a series.
 GAP_POLICIES = ("error", "freeze")
 #: What to do with a price that cannot be trusted.

@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from datafeeds.choices import CLEANING_POLICIES, GAP_POLICIES, Adjustment, check_choice
+from datafeeds.choices import CLEANING_POLICIES, GAP_POLICIES, SYNTHETIC, Adjustment, check_choice
 
 if TYPE_CHECKING:
     from datafeeds.panel import MarketPanel
-
-SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class MarketSource:
 
     def open(self) -> MarketPanel:
         """Read or draw the panel."""
-        from datafeeds.readers.sources import open_source
+        from datafeeds.sources import open_source
 
         options: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(MarketSource)}
         return open_source(options.pop("source"), **options)

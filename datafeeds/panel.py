@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from datafeeds.checks import bars_per_year, check_dates, check_mask, check_matrix, check_names, fingerprint_of
-from datafeeds.cleaning.report import CleaningReport
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.wide_frames import parts_of_frame
+
+if TYPE_CHECKING:
+    from datafeeds.cleaning.report import CleaningReport
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -17,7 +17,16 @@ FAMILIES = ("passive_aggressive", "gradient", "vaw", "least_squares", "regressio
 #: From the bottom to the top. A file may import its own folder and what stands on lines below its own; names on one line do not
 #: know each other, unless one of them is a folder of the other's.
 ORDER = [
-    "datafeeds",
+    "datafeeds/errors.py",
+    "datafeeds/choices.py datafeeds/texts.py datafeeds/files.py datafeeds/locks.py datafeeds/checks.py",
+    "datafeeds/adjustment.py datafeeds/wide_frames.py",
+    "datafeeds/panel.py",
+    "datafeeds/cleaning datafeeds/readers datafeeds/synthetic datafeeds/resampling.py",
+    "datafeeds/universe",
+    "datafeeds/yahoo",
+    "datafeeds/sources.py",
+    "datafeeds/market_source.py datafeeds/markets",
+    "datafeeds/feeds",
     "tracker_strategies/errors.py tracker_strategies/_version.py",
     "tracker_strategies/_checks.py",
     "tracker_strategies/algorithms/_validation.py",

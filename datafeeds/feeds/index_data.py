@@ -15,7 +15,7 @@ from datafeeds.errors import UniverseError
 from datafeeds.feeds.clock import PanelClock
 from datafeeds.feeds.feed import PanelAssets, PanelFeed
 from datafeeds.panel import MarketPanel
-from datafeeds.readers.sources import open_source
+from datafeeds.sources import open_source
 
 #: More plotted feeds than this make a chart that nobody can read.
 MAX_PLOTTED = 6

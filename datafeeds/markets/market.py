@@ -16,7 +16,7 @@ from datafeeds.choices import GAP_POLICIES, check_choice
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.markets.closing_times import closing_instants
 from datafeeds.panel import MarketPanel
-from datafeeds.readers.sources import open_frames
+from datafeeds.sources import open_frames
 
 FloatArray = NDArray[np.float64]
 Prices = MarketPanel | pd.DataFrame | Mapping[str, pd.Series] | str | os.PathLike[str]
@@ -32,7 +32,7 @@ class Market:
     ----------
     prices : MarketPanel, DataFrame, mapping of name to Series, or path
         Targets and assets, with session dates as the index. A path is that of a file or folder that
-        :func:`~datafeeds.readers.sources.open_source` reads. A market may have targets only, or assets only.
+        :func:`~datafeeds.sources.open_source` reads. A market may have targets only, or assets only.
     targets : str or sequence of str
         Which of the series are to be tracked; () for none. Of a panel its own targets, if none are named.
     timezone : str

@@ -7,8 +7,4 @@ from .columns import names_of as names_of
 from .columns import naming as naming
 from .columns import read_columns as read_columns
 from .dates import parse_dates as parse_dates
-from .sources import load_sample as load_sample
-from .sources import open_frames as open_frames
-from .sources import open_source as open_source
-from .sources import read_panel as read_panel
 from .wide_files import shorten as shorten

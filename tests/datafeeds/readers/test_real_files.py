@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from datafeeds import DataError, MarketPanel
-from datafeeds.readers.sources import read_panel
+from datafeeds.sources import read_panel
 from tests.datafeeds.readers.wide_files import REAL, real
 
 

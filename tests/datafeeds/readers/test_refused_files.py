@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from datafeeds import DataError, UniverseError
-from datafeeds.readers.sources import open_source, read_panel
+from datafeeds.sources import open_source, read_panel
 from tests.datafeeds.readers.wide_files import GOOD, frame
 
 TWO = "date,INDEX,A\n{},100,10\n{},101,11\n"

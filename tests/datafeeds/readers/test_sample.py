@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from datafeeds import UniverseError
-from datafeeds.readers.sources import load_sample
+from datafeeds.sources import load_sample
 
 FOLDER = resources.files("datafeeds") / "sample"
 PROVENANCE = (FOLDER / "PROVENANCE.md").read_text(encoding="utf-8")

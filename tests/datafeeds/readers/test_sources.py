@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from datafeeds import DataError, UniverseError
-from datafeeds.readers.sources import open_source
+from datafeeds.sources import open_source
 from datafeeds.synthetic.market import synthetic_market
 from tests.datafeeds.readers.wide_files import GOOD
 

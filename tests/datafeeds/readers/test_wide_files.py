@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from datafeeds import DataError, MarketPanel
-from datafeeds.readers.sources import read_panel
+from datafeeds.sources import read_panel
 from datafeeds.synthetic.market import synthetic_market
 from tests.datafeeds.readers.wide_files import GOOD, frame
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from datafeeds.choices import GAP_POLICIES, Adjustment, check_choice
+from datafeeds.choices import GAP_POLICIES, SYNTHETIC, Adjustment, check_choice
 from datafeeds.cleaning.cleaner import clean as cleaned
 from datafeeds.errors import DataError, ParameterError, UniverseError
-from datafeeds.market_source import SYNTHETIC
 from datafeeds.panel import MarketPanel
 from datafeeds.readers.bar_files import folder_frames, long_frames, read_long_table, read_ticker_folder
 from datafeeds.readers.bars import Frames, is_long
