@@ -38,6 +38,7 @@ SCORES = (
     "research/numpy_replay.py",
     "research/sweeps/asking/cells.py",
     "research/sweeps/running/worker.py",
+    "_version.py",
     "runner.py",
 )
 

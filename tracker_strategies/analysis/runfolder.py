@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from datafeeds.files import staged_folder, write_json
+from tracker_strategies._version import DISTRIBUTION
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
 
-DISTRIBUTION = "backtrader-index-tracker"
 SHEET = "tearsheet.html"
 #: All that a run folder holds; a folder with anything else in it is never replaced.
 RUN_FILES = {

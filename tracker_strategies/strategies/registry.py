@@ -95,7 +95,7 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
     where, _, attribute = name.rpartition(":")
     try:
         module = _from_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
-        own = vars(module).get(attribute)
+        own = getattr(module, attribute, None)
         if own is None:
             classes = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__]
             raise LookupError(f"no {attribute} in it; its classes are {', '.join(classes) or 'none'}")
@@ -105,7 +105,7 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
         raise ParameterError(f"cannot load the strategy {name!r}: {_told(problem)}") from problem
     if not (isinstance(own, type) and issubclass(own, TrackerStrategy)):
         raise ParameterError(f"{name!r} is neither a TrackerStrategy nor a learner; derive it from one, or from OnlineAlgorithm")
-    if vars(own).get("alias_name") in NAMES:
+    if vars(own).get("alias_name") in NAMES and not own.__module__.startswith("tracker_strategies."):
         raise ParameterError(f"{name!r} calls itself {own.alias_name!r}, as a strategy of this project does; choose another name")
     return own
 
