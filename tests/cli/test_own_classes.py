@@ -108,9 +108,7 @@ def test_a_run_folder_from_before_the_blend_had_its_name_is_read(csv, tmp_path):
     assert read_run(out).blend.tolist() == [1.0]
 
 
-@pytest.mark.parametrize(
-    "name", ["tracker_strategies:PATracker", "tracker_strategies.strategies:PATracker", "tracker_strategies.algorithms:PA"]
-)
+@pytest.mark.parametrize("name", ["tracker_strategies:PATracker", "tracker_strategies.strategies:PATracker"])
 def test_classes_of_this_project_may_be_named_by_their_module(name, csv):
     by_name, by_module = (tracker("run", words, "--data", csv, "--json") for words in ("pa", name))
     assert by_module.returncode == 0, by_module.stderr
