@@ -1,0 +1,2 @@
+from .limits import Group as Group
+from .limits import Limits as Limits
