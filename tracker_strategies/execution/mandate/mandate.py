@@ -1,0 +1,331 @@
+"""Mandate: all limits that a user sets, for any strategy, in one object."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from tracker_strategies._checks import count, fraction, number, one_of
+from tracker_strategies.errors import ParameterError
+
+#: In a mapping of names or groups to numbers: all others.
+OTHERS = "*"
+#: Keys of one more grouping beside the sectors.
+_GROUPING = ("of", "max", "min", "max_names")
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Mandate:
+    """Limits on a portfolio. They hold in every decision of every strategy, or are refused before anything runs.
+
+    Weights are shares of the account, cash included, and may be written as 0.05 or "5%". Where a number is taken, a mapping is
+    taken too, with "*" for all others: ``{"*": 0.05, "AAPL": 0.08}``, or as text "*:5%,AAPL:8%".
+
+    Parameters
+    ----------
+    max_names : int, optional
+        Most names held. Halted names and names that are being sold count.
+    max_weight : number or mapping, optional
+        Most that a name may weigh.
+    min_weight : number or mapping, optional
+        Least that a name weighs if it is held at all: a weight is 0 or at least this.
+    must_hold : mapping, optional
+        Names that are held in any case, with their least weights.
+    sectors : file or mapping of symbol to sector, optional
+        A table with columns symbol and sector, or a mapping. Names that are not in the data are ignored.
+    max_sector, min_sector : number or mapping, optional
+        Most and least that a sector may weigh.
+    groups : mapping, optional
+        More groupings, by name: ``{"country": {"of": "countries.csv", "max": {"*": 0.3}, "min": {"US": 0.2}, "max_names": 5}}``.
+    max_names_per_group : int or mapping, optional
+        Most names of one sector, or of a group of another grouping that says nothing itself.
+    unmapped : {"refuse", "group", "free"}, default "refuse"
+        What becomes of names without a sector: refuse the run, put them into a group of their own, "unmapped", or let them be free
+        of sector limits.
+    exclude : sequence of str, optional
+        Names that are never bought, and sold if they are held. The learner does not see them.
+    only : sequence of str, optional
+        The only names that may be held: all others are excluded.
+    freeze : sequence of str, optional
+        Names that are neither bought nor sold. One that is not held at the start is never held.
+    min_cash : float, default 0
+        Least share of the account in cash.
+    max_turnover : float, optional
+        Most that one rebalance buys and sells together, at fill prices, over the account's value just before the fills. The entry,
+        book-outs of delisted names and money paid in or out are not counted.
+    entry_turnover : float, optional
+        The same for each rebalance until the account has been at its target once; by default the entry is not limited.
+    lot : float, default 0
+        Smallest number of shares; 1 for whole shares, 0 for fractions of any size.
+    band : float, default 0
+        Leave names alone whose weight is off by less than this. A band never leaves cash idle.
+    cost_aware : float, optional
+        Cost of trading in basis points that decisions take into account: a name is traded only where the gain in tracking over
+        the next five bars pays for it.
+    headroom : float, default 0
+        Share of max_weight, max_sector, min_sector and min_cash that decisions keep free: with 0.05 they are made at 95 % of the
+        caps and 105 % of the floors, so that prices may drift that far before anything is breached.
+    cure : {"schedule", "bar"}, default "schedule"
+        When a limit that prices have carried a weight over is restored: at the next scheduled rebalance, or on the next bar by the
+        smallest trade.
+    """
+
+    max_names: int | None = None
+    max_weight: Any = None
+    min_weight: Any = None
+    must_hold: Any = None
+    sectors: Any = None
+    max_sector: Any = None
+    min_sector: Any = None
+    groups: Any = None
+    max_names_per_group: Any = None
+    unmapped: str = "refuse"
+    exclude: Any = ()
+    only: Any = ()
+    freeze: Any = ()
+    min_cash: float = 0.0
+    max_turnover: float | None = None
+    entry_turnover: float | None = None
+    lot: float = 0.0
+    band: float = 0.0
+    cost_aware: float | None = None
+    headroom: float = 0.0
+    cure: str = "schedule"
+
+    def __post_init__(self) -> None:
+        """Bring every value into one form, and refuse what means nothing."""
+        put = self._put
+        if self.max_names is not None:
+            put("max_names", count("max_names", _whole(self.max_names)))
+        for name in ("max_weight", "min_weight", "must_hold", "max_sector", "min_sector"):
+            put(name, _shares(name, getattr(self, name), everybody=name != "must_hold"))
+        put("max_names_per_group", _counts("max_names_per_group", self.max_names_per_group))
+        put("sectors", _grouping("sectors", self.sectors))
+        put("groups", _groups(self.groups))
+        one_of("unmapped", self.unmapped, ("refuse", "group", "free"))
+        one_of("cure", self.cure, ("schedule", "bar"))
+        for name in ("exclude", "only", "freeze"):
+            put(name, _names(name, getattr(self, name)))
+        put("min_cash", fraction("min_cash", self.min_cash))
+        for name in ("max_turnover", "entry_turnover"):
+            if getattr(self, name) is not None:
+                put(name, fraction(name, getattr(self, name), above=0.0, most=None))
+        put("lot", number("lot", _number(self.lot), least=0.0))
+        put("band", fraction("band", self.band))
+        put("headroom", fraction("headroom", self.headroom))
+        if self.cost_aware is not None:
+            put("cost_aware", number("cost_aware", _number(self.cost_aware), least=0.0))
+        self._check()
+
+    def _put(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check(self) -> None:
+        """Refuse what cannot be meant, whatever the names are."""
+        for name in ("min_cash", "band", "headroom"):
+            if not getattr(self, name) < 1.0:
+                raise ParameterError(f"{name}={getattr(self, name)!r} must be below 1: nothing would be left to invest")
+        if (self.max_sector or self.min_sector) and self.sectors is None:
+            given = "max_sector" if self.max_sector else "min_sector"
+            raise ParameterError(f"{given} needs to know the sectors: give sectors, a file with columns symbol and sector")
+        if self.max_names_per_group and self.sectors is None and not self.groups:
+            raise ParameterError("max_names_per_group needs groups: give sectors, a file with columns symbol and sector, or groups")
+        both = sorted({*self.exclude} & {*self.freeze, *(self.must_hold or ())})
+        if both:
+            raise ParameterError(f"{both[0]} is excluded and must be held or kept as it is; take it out of one of the lists")
+        if self.max_turnover is not None and self.min_weight:
+            least = min(self.min_weight.values())
+            if self.max_turnover < least:
+                raise ParameterError(
+                    f"max_turnover={self.max_turnover:.4g} is below min_weight={least:.4g}: a name could never be sold out; "
+                    "raise max_turnover or lower min_weight"
+                )
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it says nothing that could change a decision."""
+        return not self.said(ignoring=("sectors", "unmapped", "cure", "headroom", "groups")) and not any(
+            rules.get(key) for rules in (self.groups or {}).values() for key in ("max", "min", "max_names")
+        )
+
+    def said(self, ignoring: Iterable[str] = ()) -> dict[str, Any]:
+        """The limits that differ from their defaults, by name."""
+        skipped = set(ignoring)
+        return {f.name: value for f in fields(self) if f.name not in skipped and (value := getattr(self, f.name)) != f.default}
+
+    def plain(self) -> dict[str, Any]:
+        """The limits as plain values that JSON can hold, by name; a number where it is meant for all."""
+        found: dict[str, Any] = {}
+        for name in KEYS:
+            value = getattr(self, name)
+            if isinstance(value, dict) and set(value) == {OTHERS}:
+                value = value[OTHERS]
+            found[name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    def merged(self, given: Mapping[str, Any], *, other: str = "as params") -> Self:
+        """This mandate with more limits; the same one said twice with another value is refused."""
+        mine = self.said()
+        new = type(self)(**given).said()
+        for name in mine.keys() & new.keys():
+            if mine[name] != new[name]:
+                raise ParameterError(
+                    f"{name}={_told(mine[name])} in the mandate and {name}={_told(new[name])} {other} contradict each other; "
+                    "say it once"
+                )
+        return replace(self, **{name: given[name] for name in new})
+
+    def overruled(self, given: Mapping[str, Any]) -> Self:
+        """This mandate with some limits replaced."""
+        return replace(self, **given)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """From a TOML file with the same keys. Paths in it are relative to it."""
+        file = Path(path).expanduser()
+        try:
+            given = tomllib.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ParameterError(f"there is no mandate {file}; write one with lines such as max_weight = 0.05") from None
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+            raise ParameterError(f"{file} is no mandate that can be read: {' '.join(str(problem).split())}") from None
+        check_keys(given, str(file))
+        if isinstance(given.get("sectors"), str):
+            given["sectors"] = str(_beside(file, given["sectors"]))
+        for rules in (given.get("groups") or {}).values():
+            if isinstance(rules, dict) and isinstance(rules.get("of"), str):
+                rules["of"] = str(_beside(file, rules["of"]))
+        try:
+            return cls(**given)
+        except ParameterError as problem:
+            raise ParameterError(f"{file}: {problem}") from None
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """A mandate as it may be given: itself, a mapping of its keys, the path of a TOML file, or None."""
+        if given is None:
+            return cls()
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, Mapping):
+            check_keys(given, "mandate")
+            return cls(**given)
+        if isinstance(given, str | os.PathLike):
+            return cls.read(given)
+        raise ParameterError(f"mandate={given!r} must be a Mandate, a mapping of its keys, or the path of a TOML file")
+
+
+KEYS = tuple(f.name for f in fields(Mandate))
+"""Names of all limits: keys of a file, and params of every strategy."""
+
+
+def check_keys(given: Mapping[str, Any], where: str) -> None:
+    """Raise a ParameterError for a key that is no limit."""
+    from difflib import get_close_matches
+
+    for key in given:
+        if key not in KEYS:
+            near = get_close_matches(str(key), KEYS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ParameterError(f"{where}: there is no limit {key!r}{hint}; the limits are {', '.join(KEYS)}")
+
+
+# -- one form for all the ways to say it ----------
+
+
+def _beside(file: Path, path: str) -> Path:
+    return (file.parent / Path(path).expanduser()).absolute()
+
+
+def _told(value: Any) -> str:
+    return f"{value!r}" if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
+
+
+def _number(value: Any) -> Any:
+    """A number that a command line or a file has left as text."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _whole(value: Any) -> Any:
+    value = _number(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _pairs(name: str, given: Any) -> Any:
+    """A mapping from text such as "AAPL:8%,*:5%"; anything else as it is."""
+    if isinstance(given, str) and ":" in given:
+        parts = [part.rpartition(":") for part in given.split(",")]
+        if not all(key.strip() for key, _, _ in parts):
+            raise ParameterError(f"{name}={given!r} cannot be read; write *:5%,AAPL:8%")
+        return {key.strip(): value.strip() for key, _, value in parts}
+    return given
+
+
+def _shares(name: str, given: Any, *, everybody: bool = True) -> dict[str, float] | None:
+    given = _pairs(name, given)
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        if not everybody and OTHERS in given:
+            raise ParameterError(f"{name} names what must be held, one by one; '*' has no meaning there")
+        return {str(key): fraction(f"{name} of {key}", value) for key, value in given.items()} or None
+    if not everybody:
+        raise ParameterError(f"{name}={given!r} must be a mapping of names to least weights, such as {{'AAPL': 0.02}}")
+    return {OTHERS: fraction(name, given)}
+
+
+def _counts(name: str, given: Any) -> dict[str, int] | None:
+    given = _pairs(name, given)
+    if given is None:
+        return None
+    pairs = given.items() if isinstance(given, Mapping) else ((OTHERS, given),)
+    return {str(key): count(name if key == OTHERS else f"{name} of {key}", _whole(value)) for key, value in pairs} or None
+
+
+def _names(name: str, given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    found = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else None
+    if found is None or not all(isinstance(each, str) for each in found):
+        raise ParameterError(f"{name}={given!r} must be names of assets, such as XOM,CVX")
+    return tuple(dict.fromkeys(each.strip() for each in found if each.strip()))
+
+
+def _grouping(name: str, given: Any) -> Any:
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, os.PathLike):
+        return os.fspath(given)
+    if isinstance(given, Mapping):
+        return {str(key): str(value) for key, value in given.items()}
+    raise ParameterError(f"{name}={given!r} must be a file with columns symbol and sector, or a mapping of symbol to sector")
+
+
+def _groups(given: Any) -> dict[str, dict[str, Any]] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"groups={given!r} must be a mapping such as {{'country': {{'of': 'countries.csv', 'max': 0.3}}}}")
+    found = {}
+    for name, rules in given.items():
+        if not isinstance(rules, Mapping) or "of" not in rules or (unknown := [key for key in rules if key not in _GROUPING]):
+            odd = f", not {unknown[0]!r}" if isinstance(rules, Mapping) and "of" in rules else ""
+            raise ParameterError(f"groups of {name!r} have the keys of (file or mapping), max, min and max_names{odd}")
+        found[str(name)] = {
+            "of": _grouping(f"groups {name}", rules["of"]),
+            "max": _shares(f"max of {name}", rules.get("max")),
+            "min": _shares(f"min of {name}", rules.get("min")),
+            "max_names": _counts(f"max_names of {name}", rules.get("max_names")),
+        }
+    return found or None
