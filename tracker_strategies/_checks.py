@@ -6,11 +6,15 @@ Numbers of numpy count as numbers, although numpy is not imported here: the comm
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
 from tracker_strategies.errors import ParameterError
+
+_FRACTION = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*(%?)\s*", re.ASCII)
 
 
 def number(
@@ -26,6 +30,38 @@ def number(
         raise error(f"{name} must be {allowed}, got {value!r}") from problem
     if not math.isfinite(result) or (above is not None and result <= above) or (least is not None and result < least):
         raise error(f"{name} must be {allowed}, got {value!r}")
+    return result
+
+
+def fraction(
+    name: str,
+    value: Any,
+    *,
+    least: float = 0.0,
+    most: float = 1.0,
+    above: float | None = None,
+    error: type[ValueError] = ParameterError,
+) -> float:
+    """Return a share as a float from `least` to `most` that is > `above`: 0.05, "0.05", "5%" and "5 %" are the same.
+
+    A percent sign divides by 100 in decimals, so that "2.3%" is the very number 0.023.
+    """
+    low = f"from {least:g}" if above is None or above < least else f"above {above:g}"
+    allowed = f"a fraction {low} to {most:g} such as 0.05 or 5%"
+    given, bare = value, True
+    if isinstance(value, str):
+        read = _FRACTION.fullmatch(value)
+        if read is None:
+            raise error(f"{name} must be {allowed}, got {given!r}")
+        bare = not read[2]
+        value = float(Decimal(read[1]).scaleb(0 if bare else -2))
+    try:
+        result = number(name, value, error=error)
+    except error:
+        raise error(f"{name} must be {allowed}, got {given!r}") from None
+    if not least <= result <= most or (above is not None and result <= above):
+        slip = f"; write {result:g}% for {result:g} percent" if bare and most < result <= 100.0 * most else ""
+        raise error(f"{name} must be {allowed}, got {given!r}{slip}")
     return result
 
 

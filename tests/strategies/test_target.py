@@ -24,6 +24,38 @@ def test_a_margin_a_year_is_earned_bar_by_bar_and_compounds():
     assert target.returns(np.array([7.0]), np.array([7.7]), bars=3) == pytest.approx(1.1 * 1.15 ** (3 / 252) - 1.0, rel=1e-14)
 
 
+@pytest.mark.parametrize("margin", ["2%,1%", "0.02,0.01", (0.02, "1 %"), np.array([0.02, 0.01])])
+def test_margins_are_numbers_or_percentages_per_year(margin):
+    target = Target(2, margin=margin, bars_per_year=52, each=True)
+    np.testing.assert_array_equal(target.returns(LEVELS[0], LEVELS[0]), np.array([1.02, 1.01]) ** (1 / 52) - 1.0)
+
+
+@pytest.mark.parametrize("margin", ["60%", 0.6, (0.02, 0.6), "-60%", 2])
+def test_more_than_half_a_year_is_confirmed_or_refused(margin):
+    with pytest.raises(ParameterError, match=r"beyond the usual 50 %.* confirm_margin=True if that is meant"):
+        Target(2, margin=margin, bars_per_year=252)
+    Target(2, margin=margin, bars_per_year=252, confirm_margin=True)
+    Target(2, margin=0.5, bars_per_year=252)
+
+
+def test_a_percentage_without_its_sign_is_guessed():
+    with pytest.raises(ParameterError, match=r"margin=2 is 200 % per year.* write 2% for 2 percent per year"):
+        Target(1, margin=2, bars_per_year=252)
+    with pytest.raises(ParameterError, match="fifteen percent"):  # the outer limit stands whatever was confirmed
+        Target(1, margin=15, bars_per_year=252, confirm_margin=True)
+
+
+@pytest.mark.parametrize("run", [backtest, replay])
+def test_strategies_ask_for_the_confirmation(run):
+    panel = random_panel(30, 4)
+    with pytest.raises(ParameterError, match="beyond the usual"):
+        run(panel, "pa", {"margin": "60%"})
+    given, told = (run(panel, "pa", {"margin": margin, "confirm_margin": True}).decisions for margin in ("60%", 0.6))
+    np.testing.assert_array_equal(given, told)
+    with pytest.raises(ParameterError, match="confirm_margin must be True or False, got 1"):
+        run(panel, "pa", {"confirm_margin": 1})
+
+
 def test_rows_of_levels_give_what_single_bars_give():
     for options in ({}, {"blend": "1,3"}, {"margin": "0.1,0.2"}, {"each": True, "margin": 0.1}):
         target = Target(2, bars_per_year=252, **options)

@@ -50,8 +50,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
       - ``assets`` (None): names of the feeds to invest in; by default all that are no targets
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
-      - ``margin`` (None): by how much per year to beat the target, 0.15 for fifteen percent; one for all targets or one for each.
-        ``enhance`` is its old name
+      - ``margin`` (None): by how much per year to beat the target, 0.15 or "15%"; one for all targets or one for each ("2%,1%").
+        ``enhance`` is its old name. More than 50 % per year is refused unless ``confirm_margin`` (False) says that it is meant
       - ``bars_per_year`` (None): what a year is, for ``margin`` and for annualised figures; by default told from the data's own
         bars: 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
@@ -78,6 +78,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("assets", None),
         ("blend", None),
         ("margin", None),
+        ("confirm_margin", False),
         ("enhance", None),
         ("bars_per_year", None),
         ("bars_a_year", None),
@@ -169,7 +170,14 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
                 None if p.max_turnover is None else number("max_turnover", p.max_turnover),
             ),
             FillMode.parse(p.fill),
-            Target(n_targets, p.blend, p.margin, p.bars_per_year, each=getattr(algorithm, "n_targets", 1) > 1),
+            Target(
+                n_targets,
+                p.blend,
+                p.margin,
+                p.bars_per_year,
+                each=getattr(algorithm, "n_targets", 1) > 1,
+                confirm_margin=p.confirm_margin,
+            ),
             tuner=tuner,
             signal=_signal(p),
             order=order,

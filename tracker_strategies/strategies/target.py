@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies._checks import flag, fraction
 from tracker_strategies.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
 
+#: Largest margin per year that is taken without a confirmation: what is beyond it is more often a slip of the unit than a wish.
+USUAL_MARGIN = 0.5
 _YEAR = "the number of bars in a year, positive: 252 for days, 52 for weeks, 12 for months"
 
 
@@ -30,19 +33,29 @@ class Target:
     blend : sequence of q floats or str, optional
         Weights :math:`\omega`, >= 0, scaled to sum 1; equal by default. "0.7,0.3" is understood.
     margin : float, sequence of q floats or str, optional
-        Margins m per year: 0.15 aims at 15 % more than the index. One for all targets, or one for each.
+        Margins m per year: 0.15 or "15%" aims at 15 % more than the index. One for all targets, or one for each: "2%,1%". More
+        than 50 % either way needs `confirm_margin`; more than 1000 % is refused.
     bars_per_year : float, optional
         B, the data's own: 252 for days, 52 for weeks, 12 for months. Needed where there is a margin.
     each : bool, default False
         Whether the learner takes the targets one by one.
+    confirm_margin : bool, default False
+        Whether a margin of more than 50 % per year is meant.
     """
 
     def __init__(
-        self, n_targets: int, blend: Any = None, margin: Any = None, bars_per_year: Any = None, *, each: bool = False
+        self,
+        n_targets: int,
+        blend: Any = None,
+        margin: Any = None,
+        bars_per_year: Any = None,
+        *,
+        each: bool = False,
+        confirm_margin: Any = False,
     ) -> None:
         self.each = each
         self.blend = np.full(n_targets, 1.0 / n_targets) if blend is None else _blend(blend, n_targets)
-        self._growth = _growth(margin, n_targets, bars_per_year)
+        self._growth = _growth(margin, n_targets, bars_per_year, flag("confirm_margin", confirm_margin))
         self._one = n_targets == 1 and not each
 
     def returns(self, before: FloatArray, now: FloatArray, bars: int = 1) -> Any:
@@ -99,15 +112,12 @@ def check_year(given: Any) -> float:
     return bars[0]
 
 
-def _growth(given: Any, n_targets: int, bars_per_year: Any) -> FloatArray | None:
+def _growth(given: Any, n_targets: int, bars_per_year: Any, confirmed: bool) -> FloatArray | None:
     """Factor by which each target is to be beaten on a bar; None when by none."""
     bars = None if bars_per_year is None else check_year(bars_per_year)
     if given is None:
         return None
-    example = "a margin per year such as 0.15, or one per target such as 0.15,0.1"
-    margins = np.array(numbers("margin", given, example))
-    if not (margins > -1.0).all() or (margins > 10.0).any():
-        raise ParameterError(f"margin={given!r} must be {example}; 0.15 is fifteen percent per year")
+    margins = _margins(given, confirmed)
     if len(margins) not in (1, n_targets):
         raise ParameterError(f"margin has {len(margins)} entries for {n_targets} targets; give one, or one per target")
     if not margins.any():
@@ -118,3 +128,25 @@ def _growth(given: Any, n_targets: int, bars_per_year: Any) -> FloatArray | None
             f"give bars_per_year, {_YEAR}"
         )
     return np.asarray(np.broadcast_to((1.0 + margins) ** (1.0 / bars), n_targets))
+
+
+def _margins(given: Any, confirmed: bool) -> FloatArray:
+    """Margins per year, from numbers or from texts with or without percent signs."""
+    try:
+        items = given.split(",") if isinstance(given, str) else [given] if np.ndim(given) == 0 else list(given)
+        margins = np.array([fraction("margin", item, least=-1.0, above=-1.0, most=10.0) for item in items])
+        if not len(margins):
+            raise ParameterError
+    except (ParameterError, TypeError, ValueError):
+        example = "a margin per year such as 0.15 or 15%, or one per target such as 15%,10%"
+        raise ParameterError(f"margin={given!r} must be {example}; 0.15 is fifteen percent per year") from None
+    largest = float(margins[np.abs(margins).argmax()])
+    if abs(largest) > USUAL_MARGIN and not confirmed:
+        slip = (
+            f"write {largest:g}% for {largest:g} percent per year, or " if abs(largest) >= 1.0 and "%" not in str(given) else ""
+        )
+        raise ParameterError(
+            f"margin={given!r} is {100.0 * largest:g} % per year, beyond the usual {100.0 * USUAL_MARGIN:g} %; "
+            f"{slip}give confirm_margin=True if that is meant"
+        )
+    return margins
