@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies._checks import count, number
+from tracker_strategies.errors import ParameterError
+
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 
 class Metric(NamedTuple):
@@ -24,3 +29,123 @@ class Metric(NamedTuple):
 
     d: FloatArray
     B: FloatArray
+
+
+FLOOR = 0.05
+"""Least variance that a name has on its own, as a share of the median variance of all names."""
+UNKNOWN = 1e-4
+"""Variance of a return over the index while nothing has been seen: one percent per bar, squared."""
+TINY = 1e-300
+
+
+class ErrorModel:
+    r"""Covariance of the returns over the index, kept bar by bar: the metric of a learner that gives none.
+
+    With :math:`z_t = x_t - y_t` and the memory :math:`\lambda`, the second moments are
+
+    .. math:: \Sigma_t = \sum_{s \le t} \lambda^{t-s} z_s z_s' \Big/ \sum_{s \le t} \lambda^{t-s} \approx
+        \mathrm{diag}(d) + BB'.
+
+    The diagonal is exact. The factors B come from a sketch: k rows hold what is known, k further rows take in new bars; when they
+    are full, the best k rows for all 2k are kept, by the eigenvectors of a Gram matrix of 2k x 2k. B is the same object for k
+    bars in a row. Nothing is subtracted from the rows that stay, unlike in frequent directions [1]_: what the rows that go had
+    said about single names comes back through d, and factors of a market are far above its noise.
+
+    A name counts in each entry with the bars on which it was seen. Whatever the attributes hold are numbers and arrays.
+
+    Parameters
+    ----------
+    n_assets : int
+        Number of names N.
+    factors : int
+        Number of factors k.
+    memory : float
+        Weight of a bar against that of the next one, in (0, 1].
+    prior : float
+        Number of bars for which the median variance of all names counts in the variance of each. A name that was never seen has
+        that median, and no part in the factors.
+
+    References
+    ----------
+    .. [1] M. Ghashami, E. Liberty, J. M. Phillips, D. P. Woodruff, "Frequent directions: simple and deterministic matrix
+       sketching", SIAM Journal on Computing 45 (2016).
+
+    Notes
+    -----
+    Cost: some vector operations of length N per bar, and every k bars O(k^2 N).
+    """
+
+    def __init__(self, n_assets: int, factors: int = 6, memory: float = 0.99, prior: float = 3.0) -> None:
+        self.n_assets, self.factors = count("n_assets", n_assets), count("factors", factors)
+        self.memory, self.prior = number("memory", memory, above=0.0), number("prior", prior, least=0.0)
+        if self.memory > 1.0:
+            raise ParameterError(f"memory must be a number > 0 and <= 1, got {memory!r}")
+        self._squares, self._weights = np.zeros(n_assets), np.zeros(n_assets)
+        self._index_squares, self._weight = 0.0, 0.0
+        self._rows, self._fresh = np.zeros((2 * factors, n_assets)), 0
+        self._B, self._explained = np.zeros((n_assets, 0)), np.zeros(n_assets)
+        self._median = 0.0
+
+    def update(self, x: FloatArray, y: float | FloatArray, seen: BoolArray | None = None) -> None:
+        """Take in the returns of a bar: x (N,) of the names, y of the index (of several: their mean).
+
+        Names that are not `seen` (None: all are) keep their variance; a return that is not a number was not seen.
+        """
+        index = float(y) if np.ndim(y) == 0 else float(np.mean(y))
+        if not isfinite(index):
+            return
+        z = x - index
+        if seen is not None or not isfinite(z.dot(z)):
+            seen = np.isfinite(z) if seen is None else seen & np.isfinite(z)
+            z = np.where(seen, z, 0.0)
+        memory = self.memory
+        self._squares *= memory
+        self._squares += z * z
+        self._weights *= memory
+        self._weights += 1.0 if seen is None else seen
+        self._index_squares = memory * self._index_squares + index * index
+        self._weight = memory * self._weight + 1.0
+        self._rows[self.factors + self._fresh] = z
+        self._fresh += 1
+        if self._fresh == self.factors:
+            self._compress()
+        elif self._B.shape[1] == 0:
+            self._median = self._median_variance()
+
+    def _compress(self) -> None:
+        """Put the new rows among those that stay, as of this bar."""
+        k, rows = self.factors, self._rows
+        rows[:k] *= self.memory ** (0.5 * k)
+        rows[k:] *= (self.memory ** (0.5 * np.arange(k - 1, -1, -1)))[:, None]
+        _, vectors = np.linalg.eigh(rows @ rows.T)
+        rows[:k] = vectors[:, : k - 1 : -1].T @ rows
+        self._fresh = 0
+        self._median = self._median_variance()
+        self._B = np.divide(rows[:k], np.sqrt(np.maximum(self._weights + self.prior, TINY))).T.copy()
+        self._explained = np.einsum("ij,ij->i", self._B, self._B)
+
+    def _median_variance(self) -> float:
+        known = self._weights > 0.0
+        return float(np.median(self._squares[known] / self._weights[known])) if known.any() else 0.0
+
+    def forget(self, left: BoolArray) -> None:
+        """Forget all about names that left: should they come back, they are new."""
+        for known in (self._squares, self._weights, self._explained):
+            known[left] = 0.0
+        self._rows[:, left] = 0.0
+        self._B = np.where(left[:, None], 0.0, self._B)
+
+    def metric(self) -> Metric:
+        """Return what is known, d > 0 always. Before k bars: every name as uncertain as the median one, and no factors."""
+        median = self._median if self._median > 0.0 else UNKNOWN
+        if self._B.shape[1] == 0:
+            return Metric(np.full(self.n_assets, median), self._B)
+        variance = self._squares + self.prior * median
+        variance /= np.maximum(self._weights + self.prior, TINY)
+        variance -= self._explained
+        return Metric(np.maximum(variance, FLOOR * median, out=variance), self._B)
+
+    @property
+    def index_variance(self) -> float:
+        """Mean square of the index's returns, with the same memory."""
+        return self._index_squares / self._weight if self._index_squares > 0.0 else UNKNOWN
