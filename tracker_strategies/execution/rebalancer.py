@@ -9,6 +9,9 @@ ratios:
 with h_i = q_i p_i and the costs b, c per unit of value bought and sold. The left side is convex, increasing and piecewise linear
 in s, so that Newton's method from s = 1 descends to s* in a few steps and stops there exactly. A minimum fee breaks convexity;
 then s is found by bisection.
+
+Where a share c of the account stays in cash, it is a share of what is left after the costs, and so are the weights: the budget is
+V (s sum w) + (1 - c) cost(s) <= (1 - c) V. Limits on names, lots and turnover are the mandate's, and met before weights come here.
 """
 
 from __future__ import annotations
@@ -51,26 +54,17 @@ class Rebalancer:
     costs : CostModel
         What each order will pay; the budget pays for it.
     lot : float, default 0
-        Smallest tradable number of shares; 0 means fractions of any size. *Targets* are rounded down to it, not trades.
-    band : float, default 0
-        No-trade band: a name whose weight is off by less than this is left alone (unless its target is 0: it is sold then).
-    max_turnover : float, optional
-        Most that one rebalance may buy and sell together, as a share of the account; all trades shrink by one factor beyond it.
+        Smallest tradable number of shares; 0 means fractions of any size. Buys that have to shrink at the fill shrink to whole
+        lots.
     """
 
     costs: CostModel = field(default_factory=CostModel)
     lot: float = 0.0
-    band: float = 0.0
-    max_turnover: float | None = None
 
     def __post_init__(self) -> None:
         """Validate."""
         if not (np.isfinite(self.lot) and self.lot >= 0.0):
             raise ParameterError(f"lot={self.lot!r} must be 0 (fractional shares) or a positive number of shares")
-        if not 0.0 <= self.band < 1.0:
-            raise ParameterError(f"band={self.band!r} must be a weight in [0, 1); 0.001 is a tenth of a percent")
-        if self.max_turnover is not None and not self.max_turnover > 0.0:
-            raise ParameterError(f"max_turnover={self.max_turnover!r} must be positive, or None for no limit")
 
     def plan(
         self,
@@ -81,8 +75,9 @@ class Rebalancer:
         *,
         tradable: BoolArray | None = None,
         pending: FloatArray | None = None,
+        keep: float = 0.0,
     ) -> FloatArray:
-        """Shares to buy (+) and sell (-) of each name.
+        """Shares to buy (+) and sell (-) of each name, in fractions of any size.
 
         Parameters
         ----------
@@ -97,6 +92,8 @@ class Rebalancer:
             Names that can be traded now; the others are held as they are, whatever their weight.
         pending : (N,) float, optional
             Shares in orders still open. They count as done; what they buy is paid for, what they sell has brought no cash yet.
+        keep : float, default 0
+            Share of the account that stays in cash.
         """
         if tradable is not None:
             prices = np.where(tradable | (sizes > 0.0), prices, 1.0)
@@ -108,11 +105,7 @@ class Rebalancer:
         fits = weights.shape == held.shape == prices.shape
         if not (fits and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9 and _least(np.minimum(sizes, weights)) >= 0.0):
             self._diagnose(weights, sizes, prices, cash)
-        free = self._free(weights, held, cash + have, tradable)
-        deltas = self._affordable(weights, whole, sizes, held, have, prices, cash, free)
-        if self.max_turnover is not None:
-            deltas = self._capped(deltas, sizes, prices, cash, cash + have)
-        return deltas
+        return self._affordable(weights, whole, sizes, held, have, prices, cash, tradable, keep)
 
     def fit(
         self,
@@ -177,13 +170,6 @@ class Rebalancer:
         if not 0.0 < value < np.inf:
             raise AccountError(f"the account is worth {value:g} (cash {cash:g}); there is nothing to rebalance")
 
-    def _free(self, weights: FloatArray, held: FloatArray, value: float, tradable: BoolArray | None) -> BoolArray | None:
-        """Names that may be traded now: open for trading, and outside the band."""
-        if not self.band:
-            return tradable
-        moved: BoolArray = (np.abs(weights * value - held) >= self.band * value) | ((weights == 0.0) & (held > 0.0))
-        return moved if tradable is None else np.logical_and(moved, tradable)
-
     def _affordable(
         self,
         weights: FloatArray,
@@ -194,45 +180,48 @@ class Rebalancer:
         prices: FloatArray,
         cash: float,
         free: BoolArray | None,
+        keep: float,
     ) -> FloatArray:
         """The plan at s*, if it can be paid for when rid of dust; in all other cases bisection on s."""
         value = cash + have
         goal = scaled(weights, value)
         want = goal / prices
-        dust = DUST * value
+        dust, part = DUST * value, 1.0 - keep
 
         def plan_at(s: float, worth: FloatArray | None = None) -> FloatArray:
             target = scaled(want, s)
-            if self.lot:
-                target = np.floor(target / self.lot + LOT_SLACK) * self.lot
             change = target - sizes
-            # A change below rounding is no trade.
-            change[(np.abs(change) * prices if worth is None else worth) <= dust] = 0.0
+            # A change below rounding is no trade; nothing of a position that is sold out remains.
+            small = (np.abs(change) * prices if worth is None else worth) <= dust
+            change[small & (target > 0.0)] = 0.0
             if free is not None:
                 change[~free] = 0.0
             return self._worthwhile(change, prices)
 
-        if self.costs.proportional and not self.lot:
+        if self.costs.proportional:
             if free is None:
-                plan = plan_at(*self._scale(goal, held, whole * value, have, value - dust, prices))
+                plan = plan_at(*self._scale(goal, held, whole * value, have, part * value - dust, prices, part))
             else:
-                part, own = goal[free], held[free]
+                mine, own = goal[free], held[free]
                 worth = total(own)
-                plan = plan_at(self._scale(part, own, total(part), worth, cash + worth - dust, prices[free])[0])
+                budget = (cash + worth if part == 1.0 else part * value - (have - worth)) - dust
+                plan = plan_at(self._scale(mine, own, total(mine), worth, budget, prices[free], part)[0])
             if cash + self.costs.cash_flow(plan, prices) >= 0.0:
                 return plan
         self._diagnose(weights, sizes, prices, cash)
-        return self._bisect(plan_at, prices, cash, dust)
+        return self._bisect(plan_at, prices, cash, dust, keep * value)
 
     def _scale(
-        self, goal: FloatArray, held: FloatArray, whole: float, have: float, budget: float, prices: FloatArray
+        self, goal: FloatArray, held: FloatArray, whole: float, have: float, budget: float, prices: FloatArray, part: float
     ) -> tuple[float, FloatArray]:
-        """The factor s*, and the value of each change at it."""
+        """The factor s*, and the value of each change at it; only a part of the costs comes out of this budget."""
         if not self.costs.per_share:
-            s, _, worth, _ = affordable_scale(goal, held, whole, have, budget, *self.costs.even_odd)
+            even, odd = self.costs.even_odd
+            s, _, worth, _ = affordable_scale(goal, held, whole, have, budget, part * even, part * odd)
             return s, worth
         buy, sell = self.costs.side_rates(prices)
-        return affordable_scale_by_name(goal, held, budget, np.asarray(0.5 * (buy + sell)), np.asarray(0.5 * (buy - sell)))
+        even_of, odd_of = np.asarray(0.5 * part * (buy + sell)), np.asarray(0.5 * part * (buy - sell))
+        return affordable_scale_by_name(goal, held, budget, even_of, odd_of)
 
     def _worthwhile(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
         """The trades that are worth more than their fee; with proportional costs, all of them."""
@@ -240,9 +229,11 @@ class Rebalancer:
             return deltas
         return np.asarray(np.where(np.abs(deltas) * prices > self.costs.fees(deltas, prices), deltas, 0.0))
 
-    def _bisect(self, plan_at: Callable[[float], FloatArray], prices: FloatArray, cash: float, reserve: float) -> FloatArray:
-        """The plan at the largest s in [0, 1] found affordable; at s = 0 it only sells."""
-        plan = plan_at(1.0)
+    def _bisect(
+        self, plan_at: Callable[[float], FloatArray], prices: FloatArray, cash: float, reserve: float, keep: float = 0.0
+    ) -> FloatArray:
+        """The plan at the largest s in [0, 1] found affordable, with `keep` left in cash; at s = 0 it only sells."""
+        plan, reserve = plan_at(1.0), reserve + keep
         if cash + self.costs.cash_flow(plan, prices) >= reserve:
             return plan
         low, high, best = 0.0, 1.0, plan_at(0.0)
@@ -256,16 +247,3 @@ class Rebalancer:
             else:
                 high = mid
         return best
-
-    def _capped(self, deltas: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float, value: float) -> FloatArray:
-        """All trades shrunk by one factor so that they turn over at most ``max_turnover`` of the account."""
-        assert self.max_turnover is not None
-        traded = float((np.abs(deltas) * prices).sum())
-        limit = self.max_turnover * value
-        if traded <= limit:
-            return deltas
-        part = deltas * (limit / traded)
-        if self.lot:
-            # Towards zero, so that the limit holds; a sell rounded so keeps more shares, hence buys may have to shrink with it.
-            part = np.trunc(part / self.lot + np.sign(part) * LOT_SLACK) * self.lot
-        return self.fit(self._worthwhile(part, prices), sizes, prices, cash)

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.algorithms import OnlineAlgorithm
+from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.gate import Bar
+from tracker_strategies.execution.mandate.keeper import Account, Keeper
 from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
@@ -25,7 +27,7 @@ IndexArray = NDArray[np.int64]
 
 
 class Tracker:
-    """Learns on every bar, decides when the schedule says so, and trades as the fill mode says.
+    """Learns on every bar, decides when the schedule says so, within the mandate, and trades as the fill mode says.
 
     Parameters
     ----------
@@ -45,14 +47,17 @@ class Tracker:
         Chooses a parameter of the algorithm on the first bars.
     signal : callable, optional
         From a bar to one number per asset, for algorithms that take side information. NaN is no view.
-    order : (N,) int, optional
-        Positions of the names in the order in which the algorithm knows them: see :func:`order_by_symbol`. By default that of the
-        feeds. All that goes in and comes out here is in the order of the feeds.
+    order : (n,) int, optional
+        Positions of the names that the algorithm knows, in its order: see :func:`order_by_symbol`. By default all, as the feeds
+        have them. All that goes in and comes out here is in the order of the feeds.
+    keeper : Keeper, optional
+        Keeps the limits that the user has set; None where there are none.
 
     Attributes
     ----------
     weights : (N,) float
-        Target weights for the time after the latest bar.
+        Target weights for the time after the latest bar: what the algorithm chose; with a mandate, what it allowed at the latest
+        decision.
     bar : Bar or None
         The latest bar.
     """
@@ -69,22 +74,27 @@ class Tracker:
         tuner: BudgetTuner | None = None,
         signal: Callable[[Bar], Any] | None = None,
         order: IndexArray | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.algorithm = algorithm if tuner is None else tuner.start()
         self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
         self.target, self.tuner, self.signal = target, tuner, signal
-        self._order, self._place = order, None if order is None else np.argsort(order)
-        self.weights: FloatArray = np.zeros(algorithm.n_assets)
+        self.keeper, self._order = keeper, order
+        self._n = algorithm.n_assets if keeper is None else len(keeper.symbols)
+        # Where some names are unknown to the algorithm, there is no way back by a permutation.
+        self._place = None if order is None or len(order) < self._n else np.argsort(order)
+        self.weights: FloatArray = np.zeros(self._n)
+        self._wish = self.weights  # of the algorithm
         self.bar: Bar | None = None
         self._base: Bar | None = None  # the bar that the next return is measured from
         self._span = 0  # bars since
-        self._changed = self._owed = self._again = False
+        self._changed = self._owed = self._again = self._curing = False
         self._decided: FloatArray | None = None
         self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
-        due = self.observe(bar) or self._owed
+        due = self.observe(bar) or self._owed or self._is_entering(bar, route)
         gone = self.universe.gone
         if gone is not None:
             for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
@@ -92,17 +102,19 @@ class Tracker:
                 route.book_out(i, float(bar.close[i]))
         self._decided = None
         self._owed = due and self._misses(bar, route)
-        if not due:
+        curing = not due and self._must_cure(bar, route)
+        if not (due or curing):
             return
-        if self.fill is FillMode.OPEN:
-            self._decided = self.weights
+        if self.fill is FillMode.OPEN and self.keeper is None:
+            self._decided = self._wish
             return
         sizes, pending = route.sizes(), route.pending()
-        deltas = self.rebalancer.plan(self.weights, sizes, bar.close, route.cash(), tradable=bar.current, pending=pending)
+        deltas = self._plan(bar, bar.close, route, pending, curing=curing, note=self.fill is not FillMode.OPEN)
         if self.fill is FillMode.CLOSE:
             route.submit(deltas)
         else:
             self._decided, self._sizes = deltas, sizes if pending is None else None
+            self._curing = curing
 
     def open(self, bar: Bar, route: OrderRoute) -> None:
         """Open of bar t+1: send what was decided at the close of bar t, as far as the names trade and the cash reaches."""
@@ -112,14 +124,53 @@ class Tracker:
         current, opens, pending = bar.current, bar.open, route.pending()
         self._owed = self._owed or self._misses(bar, route)
         if self.fill is FillMode.OPEN:
-            deltas = self.rebalancer.plan(decided, route.sizes(), opens, route.cash(), tradable=current, pending=pending)
+            deltas = self._plan(bar, opens, route, pending, curing=self._curing, decides=False)
         else:
             if current is not None:
                 decided, opens = np.where(current, decided, 0.0), np.where(np.isfinite(opens), opens, 1.0)
-            sizes = route.sizes()
+            sizes, cash = route.sizes(), route.cash()
             same = pending is None and sizes is self._sizes
-            deltas = self.rebalancer.fit(decided, sizes, opens, route.cash(), pending=pending, unchanged=same)
+            if self.keeper is not None:
+                kept = self.keeper.at_fill(decided, sizes, opens, cash, self.rebalancer, pending=pending)
+                same, decided = same and kept is decided, kept
+            deltas = self.rebalancer.fit(decided, sizes, opens, cash, pending=pending, unchanged=same)
         route.submit(deltas)
+
+    def _plan(
+        self,
+        bar: Bar,
+        prices: FloatArray,
+        route: OrderRoute,
+        pending: FloatArray | None,
+        *,
+        curing: bool = False,
+        note: bool = True,
+        decides: bool = True,
+    ) -> FloatArray:
+        """Shares to trade, for what the algorithm wishes as far as the mandate allows it."""
+        sizes, cash, tradable, keeper = route.sizes(), route.cash(), bar.current, self.keeper
+        if keeper is None:
+            return self.rebalancer.plan(self._wish, sizes, prices, cash, tradable=tradable, pending=pending)
+        account = Account.of(sizes, prices, cash, tradable, self.universe.active, pending, self.rebalancer.costs)
+        decided = keeper.decide(None if curing else self._wish, account, self.rebalancer.costs, bar.date, note=note)
+        if decides:
+            self.weights = decided.weights
+        return decided.trades(account, self.rebalancer, keeper.limits.min_cash)
+
+    def _is_entering(self, bar: Bar, route: OrderRoute) -> bool:
+        """Whether the account has been on its way to its first target, and is not there yet."""
+        keeper = self.keeper
+        if keeper is None or keeper.entered or not keeper.has_decided:
+            return False
+        keeper.look(route.sizes(), bar.close, route.cash())
+        return not keeper.entered
+
+    def _must_cure(self, bar: Bar, route: OrderRoute) -> bool:
+        """Whether prices have carried a weight over a limit that is to be restored on every bar."""
+        keeper = self.keeper
+        if keeper is None or keeper.mandate.cure != "bar" or not keeper.entered or self._base is None:
+            return False
+        return keeper.is_breached(Account.of(route.sizes(), bar.close, route.cash(), bar.current, self.universe.active))
 
     def owe(self) -> None:
         """Rebalance at the next close, whatever the schedule says."""
@@ -149,18 +200,24 @@ class Tracker:
         """
         self.bar = bar
         self._span += 1
+        before = self.universe.active
         changed = self.universe.follow(bar)
         active = self.universe.active
+        if changed and self.keeper is not None and active is not None:
+            left = ~active if before is None else before & ~active
+            self.keeper.forget(left)
         if self._base is None:
             if not (np.isfinite(bar.target).all() and (active is None or active.any())):
                 return False
             self._base, self._span = bar, 0
-            self.weights = self._out(self.algorithm.weights if active is None else self.algorithm.restrict(self._in(active)))
+            self._wish = self._out(self.algorithm.weights if active is None else self._restricted(active))
         elif bar.fresh:
-            self.weights = self._learn(self._base, bar)
+            self._wish = self._learn(self._base, bar)
             self._base, self._span = bar, 0
         elif changed:
-            self.weights = self._out(self.algorithm.restrict(self._in(active)))
+            self._wish = self._out(self._restricted(active))
+        if self.keeper is None:
+            self.weights = self._wish
         # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
         late, self._changed = self._changed, changed
         again, self._again = self._again, False
@@ -173,7 +230,7 @@ class Tracker:
         if self.signal is not None:
             numbers = np.nan_to_num(np.asarray(self.signal(bar), dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
             extra["signal"] = self._in(numbers) if numbers.shape == x.shape else numbers  # to be refused by the learner
-        active = self.universe.active
+        active, seen = self.universe.active, None
         if not (bar.age is None and before.age is None and active is None):
             # A return is seen when the name traded on both bars; the jump after a halt spans more bars than y does.
             seen = np.ones(len(x), dtype=bool)
@@ -182,6 +239,8 @@ class Tracker:
                     seen &= one.age == 0
             x = np.where(seen, x, 0.0)
             extra |= {"active": self._in(active), "observed": self._in(seen)}
+        if self.keeper is not None:
+            self.keeper.learn(x, y, self.weights, seen)
         x = self._in(x)
         weights = self.algorithm.update(x, y, **extra)
         if self.tuner is not None:
@@ -194,17 +253,30 @@ class Tracker:
         """Learn from T bars on which every name was seen and may be held; return the weights before the first and after each."""
         if self._order is None:
             return self.algorithm.run(x, y)
+        assert self._place is not None
         return np.ascontiguousarray(self.algorithm.run(x[:, self._order], y)[:, self._place])
 
     def _in(self, values: Any) -> Any:
         """One value per name (or None), from the order of the feeds to that of the algorithm."""
         return values if self._order is None or values is None else values[self._order]
 
+    def _restricted(self, active: Any) -> FloatArray:
+        """Weights of the algorithm once only these names may be held."""
+        mine = self._in(active)
+        if not mine.any():
+            raise UniverseError("no asset can be held: all that are not excluded are unlisted, in warm-up or delisted")
+        return self.algorithm.restrict(mine)
+
     def _out(self, weights: FloatArray) -> FloatArray:
         """Weights, from the order of the algorithm to that of the feeds."""
-        if self._place is None:
+        if self._order is None:
             return weights
-        weights = weights[self._place]
+        if self._place is None:
+            whole = np.zeros(self._n)
+            whole[self._order] = weights
+            weights = whole
+        else:
+            weights = weights[self._place]
         weights.setflags(write=False)
         return weights
 

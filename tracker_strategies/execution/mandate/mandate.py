@@ -115,7 +115,7 @@ class Mandate:
         put("min_cash", fraction("min_cash", self.min_cash))
         for name in ("max_turnover", "entry_turnover"):
             if getattr(self, name) is not None:
-                put(name, fraction(name, getattr(self, name), above=0.0, most=None))
+                put(name, fraction(name, getattr(self, name), above=0.0, most=2.0))
         put("lot", number("lot", _number(self.lot), least=0.0))
         put("band", fraction("band", self.band))
         put("headroom", fraction("headroom", self.headroom))
