@@ -3,6 +3,7 @@ from .commission import charge as charge
 from .commission import costs_of as costs_of
 from .costs import CostModel as CostModel
 from .gate import Bar as Bar
+from .mandate import Mandate as Mandate
 from .rebalancer import Rebalancer as Rebalancer
 from .timing import FillMode as FillMode
 from .timing import Schedule as Schedule

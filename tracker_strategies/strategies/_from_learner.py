@@ -16,11 +16,11 @@ import backtrader as bt
 from tracker_strategies.algorithms.registration import registration_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies._side import SIDE, side_information
-from tracker_strategies.strategies.compose import LIMITS, feasible_set
+from tracker_strategies.strategies.compose import feasible_set
 from tracker_strategies.strategies.target import omega_of
 
 #: Keyword arguments that a strategy fills in itself, each from params of its own: name, default and what it is.
-SUPPLIED: dict[str, dict[str, tuple[Any, str]]] = {"feasible": LIMITS, "side": SIDE, "n_targets": {}, "omega": {}, "start": {}}
+SUPPLIED: dict[str, dict[str, tuple[Any, str]]] = {"feasible": {}, "side": SIDE, "n_targets": {}, "omega": {}, "start": {}}
 #: Params of every strategy that a learner may read; any other common name would mean two things.
 SHARED = ("max_names",)
 #: Keyword arguments that count names: a default of theirs is meant for a market with so many.
@@ -37,7 +37,6 @@ class FromLearner(bt.strategy.MetaStrategy):
             given = registration_of(learner)
             body.setdefault("alias_name", (given and given.name) or learner.__name__)
             body.setdefault("diagnostic_lines", given.shows if given else ())
-            body.setdefault("chooses_names", "max_names" in keywords(learner))
             without, called = (body.setdefault(name, getattr(bases[0], name)) for name in ("without", "called"))
             params = _params(learner, bases[0], without, called) | dict(body.get("params", ()))
             body["params"] = tuple(params.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,6 +18,9 @@ from tracker_strategies.execution.basket.part import Part, share_of
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
+from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.execution.mandate.binding import may_hold
+from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.tracker_route import TrackerRoute
@@ -25,7 +28,7 @@ from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
 from tracker_strategies.strategies._side import names_positions
-from tracker_strategies.strategies.compose import compose
+from tracker_strategies.strategies.compose import in_coordinates, settle_mandate
 from tracker_strategies.strategies.feeds import find_assets, find_targets
 from tracker_strategies.strategies.target import Target
 from tracker_strategies.strategies.te_budget import BudgetTuner
@@ -57,14 +60,13 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
         "holdings": share counts, as in an index; then passive means that no order is sent. See
         :class:`~tracker_strategies.algorithms.Holdings`
-      - ``cost_aware`` (None): cost of trading in basis points that decisions take into account: a name is traded only where the
-        gain in tracking pays for it. See :class:`~tracker_strategies.algorithms.CostAware`
-      - ``max_names`` (None): most names held: the largest weights, unless the strategy knows a better choice
+      - ``mandate`` (None): limits that hold in every decision: a :class:`~tracker_strategies.execution.Mandate`, a mapping of its
+        keys, or the path of a TOML file with them. Every key is a param too, with the same meaning: ``max_names``,
+        ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
+        ``max_names_per_group``, ``unmapped``, ``exclude``, ``only``, ``freeze``, ``min_cash``, ``max_turnover``,
+        ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
-      - ``lot`` (0): smallest number of shares; 0 for fractional shares
-      - ``band`` (0): leave names alone whose weight is off by less than this
-      - ``max_turnover`` (None): most that one rebalance may buy and sell, as a share of the account
       - ``listing_warmup`` (20): bars before a newly listed name may be held
       - ``delist_after`` (10): bars without a price after which a name counts as delisted
       - ``capital`` (None): share of the account's cash that is this tracker's, 0.5 for one half. It is needed where several
@@ -83,13 +85,10 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("bars_per_year", None),
         ("bars_a_year", None),
         ("coordinates", "weights"),
-        ("cost_aware", None),
-        ("max_names", None),
+        ("mandate", None),
+        *((limit.name, limit.default or None) for limit in fields(Mandate)),
         ("fill", "next_open"),
         ("rebalance", 1),
-        ("lot", 0.0),
-        ("band", 0.0),
-        ("max_turnover", None),
         ("listing_warmup", 20),
         ("delist_after", 10),
         ("capital", None),
@@ -103,8 +102,6 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     without: ClassVar[tuple[str, ...]] = ()
     #: Names of params by keyword arguments of the learner, where they differ.
     called: ClassVar[Mapping[str, str]] = {}
-    #: Whether the learner keeps to ``max_names`` itself.
-    chooses_names: ClassVar[bool] = False
     #: Whether :meth:`make_algorithm` puts its learners :func:`~.compose.in_coordinates` itself.
     sets_coordinates: ClassVar[bool] = False
     #: The name under which the command line knows the strategy; empty for abstract ones.
@@ -152,9 +149,11 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
         """What the strategy does on a bar, without backtrader around it."""
-        order = None if cls.by_position(p) else order_by_symbol(symbols)
+        mandate = settle_mandate(cls, p, symbols)
+        keeper = None if mandate.is_free else Keeper(mandate, symbols)
+        order = _known_names(symbols, may_hold(mandate, symbols), by_position=cls.by_position(p))
         names = symbols if order is None else tuple(symbols[i] for i in order)
-        wrap = partial(compose, p, chooses_names=cls.chooses_names, sets_coordinates=cls.sets_coordinates)
+        wrap = (lambda algorithm: algorithm) if cls.sets_coordinates else partial(in_coordinates, p)
         algorithm = wrap(cls.make_algorithm(p, names, n_targets))
         tuner = cls.make_tuner(p, names)
         if tuner is not None:
@@ -163,12 +162,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance),
-            Rebalancer(
-                costs,
-                number("lot", p.lot),
-                number("band", p.band),
-                None if p.max_turnover is None else number("max_turnover", p.max_turnover),
-            ),
+            Rebalancer(costs, mandate.lot),
             FillMode.parse(p.fill),
             Target(
                 n_targets,
@@ -181,6 +175,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             tuner=tuner,
             signal=_signal(p),
             order=order,
+            keeper=keeper,
         )
 
     @classmethod
@@ -264,6 +259,15 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         if not self._rows and self.tracker.waits:
             require_opens(bar, self.symbols)
         return bar
+
+
+def _known_names(symbols: tuple[str, ...], allowed: NDArray[np.bool_], *, by_position: bool) -> NDArray[np.int64] | None:
+    """Positions of the names that the algorithm knows, in its order; None for all of them as they are."""
+    order = None if by_position else order_by_symbol(symbols)
+    if allowed.all():
+        return order
+    every = np.arange(len(symbols)) if order is None else order
+    return np.asarray(every[allowed[every]])
 
 
 def _or_none(name: str, value: Any) -> float | None:

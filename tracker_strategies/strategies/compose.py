@@ -6,28 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms import CappedSimplex, FeasibleSet, GroupedSimplex, Holdings, OnlineAlgorithm, Simplex
+from tracker_strategies.algorithms import FeasibleSet, Holdings, OnlineAlgorithm, Simplex
+from tracker_strategies.algorithms.sets.yielding import YieldingCaps, YieldingGroups
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.execution.mandate.binding import bind
-from tracker_strategies.execution.mandate.mandate import KEYS
+from tracker_strategies.execution.mandate.binding import bind, grouping_of
+from tracker_strategies.execution.mandate.mandate import KEYS, OTHERS
 
 #: Sum of caps that leaves a learner hardly a choice: it then learns without them, and the mandate alone keeps them.
 TIGHT = 1.0 + 1e-9
 
 
-def settle_mandate(cls: Any, p: Any) -> Mandate:
-    """The mandate of a strategy: what ``mandate`` says and what the params say, together. The params tell all of it after.
+def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
+    """The mandate of a strategy: what ``mandate`` says and what the params say, together. The params tell all of it after, with
+    the sectors of the names in the place of a file.
 
     Raises :class:`ParameterError` where both say different things.
     """
     defaults = dict(cls.params._getitems())
-    given = {name: getattr(p, name) for name in KEYS if getattr(p, name, None) is not None}
     mandate = Mandate.of(p.mandate)
     told = mandate.said()
+    given = {name: getattr(p, name) for name in KEYS if getattr(p, name, None) is not None}
     # What a strategy has by default gives way to what a mandate says.
     own = {name: value for name, value in given.items() if not (name in told and value == defaults.get(name))}
     mandate = mandate.merged(own)
+    if mandate.max_names is not None and mandate.max_names >= len(symbols):
+        mandate = mandate.overruled({"max_names": None})  # as many as there are: no limit
+    groups = {name: rules | {"of": grouping_of(name, rules["of"], symbols)} for name, rules in (mandate.groups or {}).items()}
+    sectors = None if mandate.sectors is None else grouping_of("sector", mandate.sectors, symbols)
+    mandate = mandate.overruled({"sectors": sectors, "groups": groups or None})
     for name, value in mandate.plain().items():
         setattr(p, name, value)
     p.mandate = None
@@ -40,18 +47,25 @@ def feasible_set(p: Any, symbols: tuple[str, ...], *, groups: bool = True) -> Fe
     A learner's weights sum to 1, so that limits are shares of what is invested. The mandate is applied to every decision after;
     what a learner cannot take in here, such as a second grouping, is kept there.
     """
-    mandate = Mandate(**{name: getattr(p, name) for name in KEYS if getattr(p, name, None) is not None})
-    limits = bind(mandate, symbols)
+    given = {name: getattr(p, name) for name in ("sectors", "max_sector", "min_sector", "unmapped", "min_cash", "headroom")}
+    caps = p.max_weight
+    if isinstance(caps, dict):
+        caps = {name: cap for name, cap in caps.items() if name == OTHERS or name in symbols}
+    limits = bind(Mandate(max_weight=caps, **given), symbols)
     invested = limits.total
     upper = np.minimum(limits.upper / invested, 1.0)
-    first = limits.groups[0].grouping if limits.groups and groups else None
-    mine = [group for group in limits.groups if group.grouping == first and len(group.members)]
+    mine = [group for group in limits.groups if groups and len(group.members)]
     if upper.sum() <= TIGHT or (not mine and upper.min() >= 1.0):
         return Simplex()
     if not mine:
-        return CappedSimplex(float(upper[0]) if (upper == upper[0]).all() else upper)
+        return YieldingCaps(float(upper[0]) if (upper == upper[0]).all() else upper)
     lower, most = (np.minimum(np.array([getattr(g, side) for g in mine]) / invested, 1.0) for side in ("lower", "upper"))
-    return GroupedSimplex([group.members.tolist() for group in mine], lower, most, upper)
+    found = YieldingGroups([group.members.tolist() for group in mine], lower, most, upper)
+    try:
+        found.check(len(symbols))
+    except ParameterError:
+        return Simplex()  # what is wrong with the limits is for the mandate to say
+    return found
 
 
 def in_coordinates(p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:

@@ -19,7 +19,6 @@ class LeastSquaresTracker(TrackerStrategy):
     """
 
     learner = LeastSquares
-    chooses_names = True
     params = (("review", 20), ("coordinates", "holdings"))
 
     @classmethod

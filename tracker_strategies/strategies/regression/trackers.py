@@ -8,7 +8,6 @@ from typing import Any
 
 from tracker_strategies.algorithms import RLS, AdaptiveLasso, RecursiveLars
 from tracker_strategies.algorithms import RandomPortfolios as RandomLearners
-from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
 
 #: Of the learners alone: how coefficients become a portfolio.
@@ -57,19 +56,12 @@ class RandomPortfolios(TrackerStrategy):
     learner = RandomLearners
     without = INNER
     called = {"n_portfolios": "portfolios"}  # noqa: RUF012 (read only)
-    chooses_names = True
     params: Any = (("theta", 30), ("portfolios", 1))
 
     @classmethod
     def options(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
-        """With ``max_names`` as the number of names drawn, where it is given."""
+        """With ``max_names`` as the number of names drawn, where it is given and there is one portfolio."""
         found, n = super().options(p, symbols, n_targets), len(symbols)
         if p.max_names is None:
             return found
-        theta = n if p.max_names == cls.params.theta and n < p.max_names else p.max_names
-        if theta < n and p.portfolios != 1:
-            raise ParameterError(
-                f"max_names={p.max_names!r} is kept by one portfolio, and the mean of portfolios={p.portfolios!r} holds more "
-                "names: leave one of the two out"
-            )
-        return found | {"theta": theta}
+        return found | ({} if p.portfolios != 1 else {"theta": min(p.max_names, n)})

@@ -32,7 +32,7 @@ class EnsembleTracker(TrackerStrategy):
 
     alias_name = "ensemble"
     diagnostic_lines: tuple[str, ...] = ("p_pa", "p_1", "p_0_98", "p_0_9")
-    chooses_names = sets_coordinates = True
+    sets_coordinates = True
     params: Any = (
         ("discounts", "1,0.98,0.9"),
         ("inertia", 3.0),
