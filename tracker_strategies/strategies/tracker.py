@@ -94,7 +94,8 @@ class Tracker:
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
-        due = self.observe(bar) or self._owed or self._is_entering(bar, route)
+        entering = self._is_entering(bar, route)
+        due = self.observe(bar) or self._owed or entering
         gone = self.universe.gone
         if gone is not None:
             for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():

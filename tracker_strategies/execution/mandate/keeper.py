@@ -14,7 +14,7 @@ import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.account import Account, Decided
-from tracker_strategies.execution.mandate.amounts import Start, nearest
+from tracker_strategies.execution.mandate.amounts import Start, inside, nearest
 from tracker_strategies.execution.mandate.banding import banded
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility import check
@@ -37,6 +37,8 @@ SAME = 1e-13
 MEMORY, HORIZON = 0.99, 5.0
 #: By how much a weight may be over a limit before it is cured: rounding.
 SLACK = 1e-9
+#: Cost of trading in basis points that is reckoned with where a limit binds and nobody says another.
+NOMINAL = 40.0
 
 
 class _Bar(NamedTuple):
@@ -234,6 +236,8 @@ class Keeper:
         self, target: FloatArray, region: Region, metric: Metric, date: Any, *, note: bool
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
+        if not self.mandate.cost_aware and inside(target, region):
+            return target, region
         price = self._price_of_trading()
         solution = nearest(target, region, metric, no_trade=price, start=self._start)
         if not solution.feasible:
@@ -247,9 +251,7 @@ class Keeper:
 
     def _price_of_trading(self) -> float:
         """What a unit of trade costs, in expected squared error: it has to pay over the next bars."""
-        if not self.mandate.cost_aware:
-            return 0.0
-        return 1e-4 * self.mandate.cost_aware * self._error / HORIZON
+        return 1e-4 * (self.mandate.cost_aware or NOMINAL) * self._error / HORIZON
 
     @property
     def _error(self) -> float:
