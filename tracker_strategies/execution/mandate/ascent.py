@@ -19,6 +19,8 @@ SINGULAR = 1e-11
 EMPTY = 1e-12
 """Least infeasibility that is called one, per unit of multiplier."""
 EXACT = 1e-13
+STALLED = 1e-8
+"""Most that weights may still move when the multipliers can no longer."""
 
 
 def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, float] | None:
@@ -26,6 +28,7 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
     nu = nu.copy()
     rows, k = problem.rows, problem.n_factors
     limited = np.isfinite(problem.turnover)
+    before = np.inf
     for _ in range(STEPS):
         w, free, sign = problem.at(rows.T @ nu, theta)
         gap, counts = problem.missed(w, nu)
@@ -36,20 +39,20 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
         noise = EXACT + 1e-15 * float((np.abs(nu) @ np.abs(rows) * weight).max())
         step = _direction(problem, np.where(counts, gap, 0.0), np.append(nu, theta), counts, sign, weight, noise)
         moved = (rows.T @ step[:-1] + sign * step[-1]) * weight
+        left = max(float(np.abs(moved).max()), float(np.abs(gap[k:][counts[k:]]).max(initial=0.0)))
         exposed = np.abs(rows[:k]) @ np.abs(w - problem.wish)
-        if (
-            max(np.abs(moved).max(), np.abs(gap[k:][counts[k:]]).max(initial=0.0)) <= noise
-            and (np.abs(gap[:k]) <= EXACT * exposed).all()
-        ):
-            return np.clip(w - moved, problem.lower, problem.upper), nu, theta
+        answer = np.clip(w - moved, problem.lower, problem.upper), nu, theta
+        if left <= noise and (np.abs(gap[:k]) <= EXACT * exposed).all():
+            return answer
         if _proves_empty(problem, nu, theta) or _proves_empty(problem, step[:-1], max(float(step[-1]), 0.0)):
             return None
-        ahead = _ahead(problem, nu, theta, step, float(np.abs(gap[counts]).max()))
-        if ahead is None:
-            ahead = _along(problem, nu, theta, step)
-        if ahead is None:
-            return None
-        nu, theta = ahead
+        ahead = _ahead(problem, nu, theta, step, float(np.abs(gap[counts]).max())) or _along(problem, nu, theta, step)
+        # Where steps fall below the resolution of the multipliers, what is left is left to the weights themselves.
+        stuck = ahead is None or bool((np.abs(ahead[0] - nu) <= 4e-16 * np.abs(nu)).all() and ahead[1] == theta)
+        if stuck or (left <= STALLED and left >= before):
+            return answer if left <= STALLED else None
+        assert ahead is not None
+        (nu, theta), before = ahead, left
     return None
 
 
