@@ -89,8 +89,8 @@ def refuse_single_names(
 def settle(limits: Limits) -> bool:
     """Return True if the limits can hold together, False if sums and counts cannot tell; raise where they cannot hold.
 
-    For one grouping it is exact but for minimum weights: the most that k names of a group hold is the sum of its k largest
-    caps, at most the group's own; that is concave in k, and so the best split of names among groups takes the largest gains first.
+    For one grouping it is exact but for minimum weights. What k names of a group can hold is the sum of its k largest caps,
+    at most the group's own. That is concave in k, and so the best split of names among groups takes the largest gains first.
     """
     _refuse_totals(limits)
     binding = [g for g in limits.groups if g.lower > 0 or g.upper < limits.total or g.max_names is not None]

@@ -44,10 +44,10 @@ def most_invested(
 ) -> Choice | None:
     r"""Choose names such that as much as the limits allow is invested, at most `limits.total`.
 
-    Names with the same limits and groups are one class c of m_c names, of which n_c are held with the weight W_c together. That
-    is the same problem, without the many equal choices in which a search by single names loses itself:
+    Names with the same groups and the same least weight are one class c of m_c names, of which n_c are held with the weight W_c
+    together. Those with the largest caps can do all that others can, and the sum F_c(n) of the n largest caps is concave:
 
-    .. math:: \max_{W, n} \sum_c W_c \quad \mathrm{s.t.}\quad l_c n_c \le W_c \le u_c n_c,\ n_c \in \{0, \ldots, m_c\},\
+    .. math:: \max_{W, n} \sum_c W_c \quad \mathrm{s.t.}\quad l_c n_c \le W_c \le F_c(n_c),\ n_c \in \{0, \ldots, m_c\},\
         \sum_c W_c \le \mathrm{total},\ \sum_c n_c \le K,\
         L_g \le \sum_{c \in g} W_c \le U_g,\ \sum_{c \in g} n_c \le K_g
 
@@ -60,7 +60,7 @@ def most_invested(
     full : bool
         Only a choice that invests `limits.total` will do. That is decided much sooner than what the most is.
     first : (N,) float, optional
-        Of equal names those with the largest entries are taken; by position where it is not given.
+        Of names that are equal to the limits those with the largest entries are taken; else by position.
     nodes : int
         The search is cut short after as many: by work, not by time, for the same answer on every machine.
 
@@ -69,7 +69,7 @@ def most_invested(
     Choice or None
         None where no portfolio, however small (with `full`: none that invests everything), keeps the limits.
     """
-    names = np.flatnonzero(limits.upper > 0)
+    names = np.flatnonzero((limits.upper > 0) & (elastic | (limits.least <= limits.upper)))
     groups, n_groups = limits.groups, len(limits.groups)
     inside = np.zeros((n_groups, limits.n_names))
     for g, group in enumerate(groups):
@@ -81,10 +81,18 @@ def most_invested(
     if not len(names):
         return Choice(np.zeros(limits.n_names, bool), np.zeros(limits.n_names), 0.0, 0.0)
     must = np.minimum(limits.must, limits.upper)
-    keys = np.vstack([limits.upper, np.maximum(limits.least, must), must, inside])[:, names]
+    prefer = np.zeros(limits.n_names) if first is None else first
+    names = names[np.lexsort((names, -prefer[names], -limits.upper[names]))]
+    keys = np.vstack([np.maximum(limits.least, must), must, inside])[:, names]
     classes, owner, size = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    upper, least, must, sums = _SCALE * classes[0], _SCALE * classes[1], _SCALE * classes[2], classes[3:]
-    n = len(size)
+    least, must, sums, n = _SCALE * classes[0], classes[1], classes[2:], len(size)
+    caps = [_SCALE * limits.upper[names[owner == c]] for c in range(n)]
+    # One row for each piece of each F_c: W_c - slope n_c <= start.
+    pieces = np.repeat(np.arange(n), size)
+    slopes = np.concatenate(caps)
+    starts = np.concatenate([np.cumsum(c) - c * np.arange(1, len(c) + 1) for c in caps])
+    changes = np.concatenate([np.diff(c, prepend=np.inf) != 0 for c in caps])
+    pieces, slopes, starts = pieces[changes], slopes[changes], starts[changes]
     counted = np.array([g.max_names is not None for g in groups], bool)
     # Columns: W, n, what each class lacks to its least, what each group lacks to its floor, what it has above its cap.
     one, unit, by_group = np.ones((1, n)), eye_array(n), eye_array(n_groups)
@@ -102,14 +110,17 @@ def most_invested(
         rows.append([None, one, None, None, None])
         low.append([-np.inf])
         high.append([float(limits.max_names)])
-    rows += [[unit, -diags_array(upper), None, None, None], [unit, -diags_array(least), unit, None, None]]
-    low += [[-np.inf] * n, [0.0] * n]
-    high += [[0.0] * n, [np.inf] * n]
+    rows += [
+        [unit, -diags_array(least), unit, None, None],
+        [unit.tocsr()[pieces], -diags_array(slopes) @ unit.tocsr()[pieces], None, None, None],
+    ]
+    low += [[0.0] * n, [-np.inf] * len(pieces)]
+    high += [[np.inf] * n, starts]
     constraints = LinearConstraint(block_array(rows, format="csc"), np.concatenate(low), np.concatenate(high))
     cost = np.repeat([-1.0, 0.0, _LEAST, _FLOOR, _CAP], [n, n, n, n_groups, n_groups])
     extra = np.zeros(n + 2 * n_groups)
     bottom = np.concatenate([np.zeros(n), np.where(must > 0, size, 0), extra])
-    top = np.concatenate([upper * size, size, np.full(len(extra), np.inf) if elastic else extra])
+    top = np.concatenate([[c.sum() for c in caps], size, np.full(len(extra), np.inf) if elastic else extra])
     whole = np.repeat([0.0, 1.0, 0.0], [n, n, len(extra)])
     bounds = Bounds(bottom, top)
     solved = milp(
@@ -123,10 +134,11 @@ def most_invested(
     amounts = milp(cost, bounds=Bounds(bottom, top), constraints=constraints).x
     found = solved.x if amounts is None else amounts
     support, weights = np.zeros(limits.n_names, bool), np.zeros(limits.n_names)
-    order = np.arange(len(names)) if first is None else np.argsort(-first[names], kind="stable")
     for c, count in enumerate(bottom[n : 2 * n].astype(int)):
-        taken = names[order[owner[order] == c][:count]]
+        taken, low_w, high_w = names[owner == c][:count], classes[0, c], caps[c][:count] / _SCALE
         support[taken] = True
-        weights[taken] = np.clip(found[c] / (_SCALE * max(count, 1)), 0.0, classes[0, c])
+        room = float(np.sum(high_w - low_w))
+        part = (found[c] / _SCALE - count * low_w) / room if room > 0 else 0.0
+        weights[taken] = np.minimum(high_w, low_w + part * (high_w - low_w))
     bound = limits.total if solved.mip_dual_bound is None else -float(solved.mip_dual_bound) / _SCALE
     return Choice(support, weights, float(weights.sum()), bound if cut_short else float(weights.sum()))

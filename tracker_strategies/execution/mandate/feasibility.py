@@ -158,7 +158,10 @@ def _blame(limits: Limits) -> str:
     if found is None:
         return f"{together}, whatever is invested; loosen one of them"
     most, total = unlike(min(found.at_most, limits.total), limits.total)
-    return f"{together}: the most that can be invested is {most}, not {total}; loosen one of them or raise min_cash"
+    what = f"the most that can be invested is {most}, not {total}"
+    if found.at_most > found.invested + TOLERANCE:  # the search for the most was cut short
+        what = f"less than {total} can be invested"
+    return f"{together}: {what}; loosen one of them or raise min_cash"
 
 
 def _holds(limits: Limits) -> bool:
