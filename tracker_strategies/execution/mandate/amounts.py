@@ -1,0 +1,198 @@
+r"""How much of each name: the allowed portfolio nearest to a wish.
+
+.. math:: \min_w \tfrac12 (w - z)^\top (\operatorname{diag}(d) + B B^\top) (w - z) + \sum_i c_i |w_i - h_i|
+
+over a :class:`~tracker_strategies.execution.mandate.limits.Region`: bounds of names and of groups, which may overlap, the total,
+and the turnover against what is held. The answer is exact: on the right pieces (which names are at a bound, which are not traded,
+which groups bind) the problem is one linear system in a few multipliers. Guess the pieces from the multipliers of the bar before,
+solve, correct all pieces at once, solve again: Newton's method on the dual. Where that does not settle within a few steps, the
+safeguarded ascent takes over.
+
+References
+----------
+Qi, Sun, *A nonsmooth version of Newton's method*, Math. Programming 58, 1993. Hintermueller, Ito, Kunisch, *The primal-dual active
+set strategy as a semismooth Newton method*, SIAM J. Optim. 13, 2002.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tracker_strategies.execution.mandate.ascent import ascend
+from tracker_strategies.execution.mandate.dual import Dual, group_rows, newton
+from tracker_strategies.execution.mandate.limits import FloatArray, Region
+from tracker_strategies.execution.mandate.metric import Metric
+
+INSIDE = 1e-12
+"""Most by which the sums of a wish may miss a bound and still be inside; of a bound of a name, as a share of it."""
+KEPT = 1e-12
+"""Most by which the sums of an answer may miss a bound."""
+EXACT = 1e-13
+STEPS = 20
+"""Plain Newton steps before the safeguarded ascent."""
+
+Start = tuple[FloatArray, FloatArray, float]
+
+
+class Solution(NamedTuple):
+    """An answer of :func:`nearest`.
+
+    Attributes
+    ----------
+    weights : (N,) float
+        NaN where the region is empty.
+    feasible : bool
+        Whether the region is not empty.
+    multipliers : tuple of (N,) float, (G,) float and float, optional
+        What names, groups and turnover are priced at: the `start` of the next bar. None if no problem had to be solved.
+    """
+
+    weights: FloatArray
+    feasible: bool
+    multipliers: Start | None
+
+
+def nearest(
+    wish: FloatArray, region: Region, metric: Metric, *, no_trade: float | FloatArray = 0.0, start: Start | None = None
+) -> Solution:
+    """Return the portfolio of a region that is nearest to a wish.
+
+    Parameters
+    ----------
+    wish : (N,) float
+        Weights asked for, z.
+    region : Region
+    metric : Metric
+        What a difference costs, (d, B).
+    no_trade : float or (N,) float, default 0
+        Price of a unit of trade in each name, c >= 0, in the units of the metric.
+    start : optional
+        Multipliers of a similar problem. They change how long it takes, not the answer; of other shapes, they are ignored.
+
+    Returns
+    -------
+    Solution
+        Bounds of names hold exactly, sums and turnover to 1e-12. A wish that is inside comes back as it is if trading is free.
+
+    Notes
+    -----
+    A step costs two products with the N by k + 1 + G matrix of loadings and groups, and one system of as many unknowns as there
+    are factors and binding sums.
+    """
+    if isinstance(no_trade, np.ndarray) and not no_trade.any():
+        no_trade = 0.0
+    if isinstance(no_trade, float | int) and no_trade == 0.0 and inside(wish, region):
+        return Solution(wish, True, start)
+    if bool((region.lower > region.upper).any()):
+        return _none(region)
+    problem = Dual(wish, region, metric, no_trade)
+    found = _plain(problem, start) or ascend(problem, *_zero(problem))
+    if found is None:
+        return _none(region)
+    w, nu, theta = found
+    w = _settled(problem, w, nu, theta)
+    if not problem.excess(w) <= KEPT:
+        return _none(region)
+    return Solution(w, True, (problem.rows.T @ nu, nu[problem.n_factors + 1 :].copy(), theta))
+
+
+def inside(w: FloatArray, region: Region, tolerance: float = INSIDE) -> bool:
+    """Whether weights keep all constraints of a region: sums to the tolerance, names to that share of their bounds."""
+    if not (w <= region.upper * (1.0 + tolerance)).all() or not (w >= region.lower * (1.0 - tolerance)).all():
+        return False
+    if not abs(float(w.sum()) - region.total) <= tolerance:
+        return False
+    if len(region.members):
+        sums = group_rows(region.members, len(w)) @ w
+        if (sums > region.group_upper + tolerance).any() or (sums < region.group_lower - tolerance).any():
+            return False
+    return not np.isfinite(region.turnover) or float(np.abs(w - region.held).sum()) <= region.turnover + tolerance
+
+
+def _none(region: Region) -> Solution:
+    return Solution(np.full(len(region.held), np.nan), False, None)
+
+
+def _zero(problem: Dual) -> tuple[FloatArray, float]:
+    return np.zeros(len(problem.rows)), 0.0
+
+
+def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, float] | None:
+    """Newton's method with full steps; None if it does not settle."""
+    rows, k, inverse = problem.rows, problem.n_factors, problem.inverse
+    limited = np.isfinite(problem.turnover)
+    nu, theta = _zero(problem)
+    pull = np.zeros(len(inverse))
+    began = False
+    if start is not None and start[0].shape == pull.shape and start[1].shape == (len(nu) - k - 1,):
+        pull, theta, began = start[0], float(start[2]) if limited else 0.0, True
+        nu[k + 1 :] = start[1]
+    expected: FloatArray | None = None
+    for _ in range(STEPS):
+        w, free, sign = problem.at(pull, theta)
+        gap, counts = problem.missed(w, nu)
+        excess = problem.overtraded(w) if limited else 0.0
+        if expected is not None:
+            off = float(np.abs(w - expected).max())
+            if (
+                off <= EXACT + 1e-15 * float(np.abs(pull * inverse)[free].max(initial=0.0))
+                and float(np.abs(gap[k:][counts[k:]]).max(initial=0.0)) <= KEPT
+                and (theta > 0.0 or excess <= KEPT)
+            ):
+                return w, nu, theta
+        turning = limited and (theta > 0.0 or excess > 0.0)
+        weight = np.where(free, inverse, 0.0)
+        side = np.where(nu != 0.0, nu, gap)
+        if began:
+            # The factors' share of the pull is not known one by one: solve for all multipliers anew, from a pull of zero.
+            lift = pull * weight
+            w = w + lift
+            gap = gap + rows @ lift
+            excess += float(sign @ lift)
+            nu = np.zeros(len(nu))
+            began = False
+        chosen = np.flatnonzero(counts)
+        matrix = rows[chosen]
+        right = gap[chosen]
+        if turning:
+            matrix = np.vstack((matrix, sign))
+            right = np.append(right, excess)
+        step = newton(problem.curvature(matrix, weight), right)
+        if step is None:
+            return None
+        expected = w - (step @ matrix) * weight
+        if turning:
+            theta += float(step[-1])
+            step = step[:-1]
+            if theta < 0.0:
+                theta, expected = 0.0, None
+        nu[chosen] += step
+        crossed = ~problem.equal & (nu * side < 0.0)
+        if crossed.any():
+            nu[crossed] = 0.0
+            expected = None
+        pull = nu @ rows
+    return None
+
+
+def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float) -> FloatArray:
+    """Return the weights with what rounding has left of the binding sums removed, by the smallest change of the free names."""
+    k = problem.n_factors
+    for _ in range(3):
+        if problem.excess(w) <= EXACT:
+            break
+        sums = problem.rows[k:] @ w
+        over, under = sums - problem.high[k:], sums - problem.low[k:]
+        gap = np.where((nu[k:] > 0.0) | (over > 0.0), over, np.where((nu[k:] < 0.0) | (under < 0.0), under, 0.0))
+        matrix, excess = problem.rows[k:], problem.overtraded(w)
+        if theta > 0.0 or excess > 0.0:
+            matrix, gap = np.vstack((matrix, np.sign(w - problem.held))), np.append(gap, excess)
+        matrix, gap = matrix[gap != 0.0], gap[gap != 0.0]
+        weight = np.where((w > problem.lower) & (w < problem.upper) & (w != problem.held), problem.inverse, 0.0)
+        H = (matrix * weight) @ matrix.T
+        size = np.sqrt(np.maximum(H.diagonal(), 1e-300))
+        step = np.linalg.lstsq(H / np.outer(size, size), gap / size, rcond=1e-14)[0] / size
+        w = np.clip(w - (step @ matrix) * weight, problem.lower, problem.upper)
+    return w
