@@ -106,8 +106,8 @@ PARAMS = [
     {"rebalance": "monthly"},
     {"rebalance": "once", "fill": "close"},
     {"band": 0.05},
-    {"max_turnover": 0.1},
-    {"max_turnover": 0.1, "fill": "close", "lot": 10.0},
+    {"entry_turnover": 0.1},
+    {"entry_turnover": 0.1, "fill": "close", "lot": 10.0},
 ]
 
 
@@ -133,7 +133,7 @@ def test_replay_cerebro_and_both_analyzers_agree(panel, params):
 
 
 def test_an_entry_in_steps_ends_when_the_account_is_invested():
-    record = backtest(PANEL, "pa", {"max_turnover": 0.1}, costs=COSTS)
+    record = backtest(PANEL, "pa", {"entry_turnover": 0.1}, costs=COSTS)
     m = record.metrics()
     there = 1 + m["entry_bars"]
     assert m["n_bars"] == 60 - there
@@ -272,7 +272,7 @@ def test_a_run_folder_of_an_account_that_never_got_there_is_valid_and_reads_back
 
 
 def test_an_account_that_gets_there_at_the_last_bar_says_to_give_more_bars(tmp_path):
-    record = backtest(PANEL.rows(0, 3), "pa", {"max_turnover": 0.5})
+    record = backtest(PANEL.rows(0, 3), "pa", {"entry_turnover": 0.5})
     assert record.metrics()["n_bars"] == 0
     with pytest.raises(DataError, match="give more bars"):
         tearsheet(record, tmp_path / "page.html")
@@ -298,7 +298,7 @@ def test_the_command_line_says_it_in_words_and_prints_valid_json(tmp_path):
 
 
 def test_runs_that_got_there_on_different_bars_are_compared_on_those_that_all_have(tmp_path):
-    fast, slow = backtest(PANEL, "pa"), backtest(PANEL, "pa", {"max_turnover": 0.1})
+    fast, slow = backtest(PANEL, "pa"), backtest(PANEL, "pa", {"entry_turnover": 0.1})
     text = comparison({"fast": fast, "slow": slow}, tmp_path / "page.html").read_text()
     n = slow.metrics()["n_bars"]
     assert text.count(f'data-metric="n_bars" value="{n}"') == 2

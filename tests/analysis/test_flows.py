@@ -95,8 +95,8 @@ def test_trades_and_costs_are_measured_by_the_account_that_made_them():
 
 
 def test_money_moved_while_the_account_is_being_entered_is_no_return_of_the_entry():
-    moved, still = (record_of(run(f, params={"max_turnover": 0.2})).metrics() for f in ({0: 1e6}, None))
-    quiet = record_of(run({0: 1e6}, params={"max_turnover": 0.2}))
+    moved, still = (record_of(run(f, params={"entry_turnover": 0.2})).metrics() for f in ({0: 1e6}, None))
+    quiet = record_of(run({0: 1e6}, params={"entry_turnover": 0.2}))
     y = PANEL.target_close[1:, 0] / PANEL.target_close[:-1, 0] - 1.0
     row = quiet.entry.row
     assert moved["entry_active_return"] == pytest.approx(np.prod(1.0 + quiet.returns[:row]) - np.prod(1.0 + y[:row]), abs=1e-12)

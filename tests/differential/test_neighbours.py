@@ -289,7 +289,7 @@ def test_orders_of_a_subclass_fill_in_the_order_of_submission():
 
         cerebro = cerebro_with(PANEL, market(0))
         cerebro.broker.setcash(CASH)
-        cerebro.addstrategy(Own, max_turnover=0.1, broker=broker)
+        cerebro.addstrategy(Own, entry_turnover=0.1, max_turnover=0.1, broker=broker)
         return [(name, size) for bar, name, size in cerebro.run()[0].filled if bar == 8]
 
     for before in (True, False):

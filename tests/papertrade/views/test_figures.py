@@ -16,7 +16,7 @@ from tracker_strategies.runner import backtest
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"fill": "close"}, {"lot": 1.0}, {"max_turnover": 0.3}, {"rebalance": 3}], ids=lambda p: str(p)
+    "params", [{}, {"fill": "close"}, {"lot": 1.0}, {"entry_turnover": 0.3}, {"rebalance": 3}], ids=lambda p: str(p)
 )
 def test_a_paper_account_is_scored_from_the_bar_its_backtest_is(folder, params):
     panel = market(n_bars=16)
