@@ -144,7 +144,7 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
 
     # The slope falls along the direction, and is linear between two breaks: find the last piece that still begins by rising.
     # A slope of the size of a rounding is none: the dual is flat along what groups have in common.
-    flat = 1e-14 * float(np.abs(step).sum())
+    flat = EMPTY * float(np.abs(step[problem.n_factors :]).sum())
     edges = np.concatenate(((0.0,), breaks, (cut,)))
     low, high = 0, len(edges) - 2
     while low < high:
@@ -162,6 +162,9 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
         width = b - a if np.isfinite(b) else a + 1.0
         first, second = slope(a + 0.25 * width), slope(a + 0.75 * width)
         fall = 2.0 * (first - second) / width
+        if first + 0.25 * width * fall <= flat:
+            s = a
+            break
         top = a + 0.25 * width + first / fall if fall * width > flat else (b if first > flat else a)
         s = min(max(top, a), b)
         if s < b:
