@@ -1,8 +1,287 @@
+r"""Which names may be held: a rule that starts from those held and changes one only where it pays.
+
+At most K names, at most K_g of a group, and none below its least weight: the best choice is a hard problem, and one that is
+solved anew on every bar churns. Here the names held stay, and a name gives its place to another one only where the squared
+distance to the wish falls by more than :data:`SHARE` of itself.
+
+Which exchange may pay is read off the multipliers :math:`\nu` of the portfolio at hand. For given multipliers the Lagrangian is
+a sum over names, and a name that may be held lowers it by
+
+.. math:: a_i = q_i(0) - \min_{l_i \le w \le u_i} q_i(w), \qquad q_i(w) = \tfrac12 d_i (w - z_i)^2 + \nu_i w
+
+By weak duality no exchange of j for i improves by more than :math:`a_i - a_j`: where that is too little for every pair nothing
+is tried, and the usual bar costs one small solution. The others are tried with exact amounts, the most promising ones first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
 import numpy as np
-def choose(target, held, limits, metric, *, can_buy, must_keep, turnover=np.inf):
-    K = limits.max_names or len(target)
-    s = must_keep.copy()
-    score = np.where(can_buy, target + 1e-3*(held>0), -1)
-    for i in np.argsort(-score, kind="stable")[:max(K-int(s.sum()),0)]:
-        if score[i]>=0: s[i]=True
-    return s
+
+from tracker_strategies.execution.mandate.amounts import Start
+from tracker_strategies.execution.mandate.choices import most_invested
+from tracker_strategies.execution.mandate.leaving import staged
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits, Region
+from tracker_strategies.execution.mandate.metric import Metric
+from tracker_strategies.execution.mandate.support import Bar, Point, groups_of
+
+SHARE = 0.02
+"""Share of the squared distance that an exchange of names has to save: below it, the next bar may well take it back."""
+TRIES = 4
+"""Exchanges tried with exact amounts on a bar."""
+FIRST_TRIES = 60
+"""As many where nothing is held, and the choice is made from nothing."""
+SMALL = 200
+"""Up to as many pairs of a name held and one not held, as many as :data:`MANY` are tried on every bar."""
+MANY = 400
+_STRICT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Names that may be held after a decision.
+
+    Parameters
+    ----------
+    support : (N,) bool
+        Names that may be held; all others are sold in full now.
+    lower, upper : (N,) float
+        Bounds of each name on this bar: 0 outside the support, what is held for a name that cannot be traded.
+    feasible : bool
+        Whether the limits, turnover aside, can hold with these names. If not, no choice of names is feasible.
+    leaving : (N,) bool
+        Names in the support that are on their way out: the turnover does not allow to sell them in full now.
+    start : optional
+        What the next bar may start from.
+    """
+
+    support: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    feasible: bool
+    leaving: BoolArray
+    start: Start | None = None
+
+    def region(self, limits: Limits, held: FloatArray, turnover: float = np.inf) -> Region:
+        """Return the portfolios that are allowed with these names."""
+        groups = groups_of(limits)
+        return Region(self.lower, self.upper, held, limits.total, groups.members, groups.lower, groups.upper, turnover)
+
+
+def choose(
+    wish: FloatArray,
+    held: FloatArray,
+    limits: Limits,
+    metric: Metric,
+    *,
+    can_buy: BoolArray,
+    must_keep: BoolArray,
+    turnover: float = np.inf,
+    start: Start | None = None,
+) -> Chosen:
+    """Return the names that may be held after this decision.
+
+    A wish that keeps the counts and the minimum weights by itself keeps its names. Otherwise the rule of this module holds; a
+    choice that can hold the limits is found whenever there is one.
+
+    Parameters
+    ----------
+    wish, held : (N,) float
+        Weights asked for, and weights now.
+    limits : Limits
+    metric : Metric
+    can_buy : (N,) bool
+        Names that may be bought now.
+    must_keep : (N,) bool
+        Names that cannot be traded now. What is held of them stays, and counts.
+    turnover : float
+        Most that is bought and sold together. What leaves is sold in full, at most half of the turnover on a bar, and no name
+        enters before the place is free.
+    start : optional
+        `start` of the choice on the bar before; it saves time and changes nothing.
+    """
+    bar = Bar(wish, held, limits, metric, can_buy, must_keep)
+    point = None
+    if bar.most >= np.count_nonzero(bar.allowed | bar.fixed) and not bar.counted and not limits.least.any():
+        support, feasible = bar.allowed | bar.fixed, True  # nothing to choose
+    else:
+        point = _own(bar, start) or _from_held(bar, start) or _from_nothing(bar)
+        feasible = point is not None
+        support = point.support if point is not None else _least_infeasible(bar)
+    lower, upper = np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0)
+    leaving = np.zeros(len(wish), bool)
+    if np.isfinite(turnover):
+        support, lower, upper, leaving = staged(bar, support, lower, upper, turnover, point)
+    return Chosen(support, lower, upper, feasible, leaving, None if point is None else point.multipliers)
+
+
+def _own(bar: Bar, start: Start | None) -> Point | None:
+    """Return the portfolio of the wish's own names, if it chose them by the rules."""
+    own = (bar.wish > 0) | bar.fixed
+    if not bar.fits(own) or np.any(own & ~(bar.allowed | bar.fixed)) or np.any(bar.forced & ~own):
+        return None
+    if np.any(own & ~bar.fixed & (bar.wish < bar.floor * (1 - 1e-12))):
+        return None
+    return bar.best(own, start)
+
+
+def _from_held(bar: Bar, start: Start | None) -> Point | None:
+    """Return the names held, improved by exchanges that pay; None if nothing is held or they cannot hold the limits."""
+    kept = (bar.held > 0) & bar.allowed
+    if not kept.any():
+        return None
+    support = kept | bar.forced | bar.fixed
+    point = bar.best(support, start)
+    if not bar.fits(support):
+        support = _picked(bar, point.gains if point is not None else bar.held, kept)
+        point = bar.best(support)
+    if point is None:
+        point = _repaired(bar, kept)
+    return None if point is None else _improved(bar, point, _tries(bar, TRIES), SHARE)
+
+
+def _from_nothing(bar: Bar) -> Point | None:
+    """Return a choice made without regard to what is held: from the relaxation without counts and minimum weights."""
+    free = np.where(bar.fixed | bar.forced, bar.floor, 0.0)
+    free = np.where(bar.forced, bar.limits.must, free)
+    relaxed = bar.best(bar.allowed | bar.fixed, floor=free)
+    found: list[Point] = []
+    if relaxed is not None:
+        worth = bar.best(bar.allowed | bar.fixed)
+        scores = [np.where(relaxed.weights >= 0.5 * bar.floor, relaxed.weights, 0.0), relaxed.gains]
+        for score in scores if worth is None else [*scores, worth.gains]:
+            point = bar.best(_picked(bar, score, bar.allowed))
+            if point is not None:
+                found.append(_improved(bar, _repeated(bar, point), _tries(bar, FIRST_TRIES), 0.0))
+    if not found:
+        point = _repaired(bar, None if relaxed is None else relaxed.weights)
+        if point is None:
+            return None
+        found.append(_improved(bar, point, _tries(bar, FIRST_TRIES), 0.0))
+    return min(found, key=lambda point: point.value)
+
+
+def _tries(bar: Bar, usual: int) -> int:
+    n = int(np.count_nonzero(bar.allowed))
+    return MANY if n * min(bar.most, n) <= SMALL else usual
+
+
+def _repeated(bar: Bar, point: Point) -> Point:
+    """Take the names that the multipliers find worth most, as long as that is better."""
+    for _ in range(8):
+        better = bar.best(_picked(bar, point.gains, bar.allowed))
+        if better is None or better.value >= point.value * (1 - _STRICT):
+            break
+        point = better
+    return point
+
+
+def _picked(bar: Bar, score: FloatArray, among: BoolArray) -> BoolArray:
+    """Return the names of the largest positive scores that keep counts and leave room for minimum weights, floors first."""
+    groups, total = bar.groups, bar.limits.total
+    support = bar.forced | bar.fixed
+    order = np.flatnonzero(among & ~support)
+    order = order[np.argsort(-score[order], kind="stable")]
+    counts, sums = groups.rows @ support, groups.rows @ (bar.floor * support)
+    caps = groups.rows @ (bar.cap * support)
+    count, taken = int(np.count_nonzero(support)), float(bar.floor[support].sum())
+
+    def add(i: int) -> None:
+        nonlocal count, taken
+        inside = groups.rows[:, i] > 0
+        if count >= bar.most or np.any(counts[inside] >= bar.group_most[inside]):
+            return
+        if taken + bar.floor[i] > total + 1e-12 or np.any((sums + bar.floor[i])[inside] > groups.upper[inside] + 1e-12):
+            return
+        support[i] = True
+        count, taken = count + 1, taken + float(bar.floor[i])
+        counts[inside] += 1
+        sums[inside] += bar.floor[i]
+        caps[inside] += bar.cap[i]
+
+    for g in np.flatnonzero(groups.lower > 0):
+        for i in order[groups.rows[g, order] > 0]:
+            if caps[g] >= groups.lower[g]:
+                break
+            add(int(i))
+    for i in order:
+        if count >= bar.most or score[i] <= 0:
+            break
+        if not support[i]:
+            add(int(i))
+    return np.asarray(support)
+
+
+def _repaired(bar: Bar, first: FloatArray | BoolArray | None) -> Point | None:
+    """Return a choice that can hold the limits, by a mixed-integer program; None if there is none."""
+    found = most_invested(_as_limits(bar), full=True, first=None if first is None else np.asarray(first, float))
+    return None if found is None else bar.best(found.support | bar.fixed)
+
+
+def _least_infeasible(bar: Bar) -> BoolArray:
+    found = most_invested(_as_limits(bar), elastic=True, first=bar.held)
+    return np.asarray(bar.fixed | bar.forced if found is None else found.support | bar.fixed)
+
+
+def _as_limits(bar: Bar) -> Limits:
+    """Return the limits of this bar for the mixed-integer program: names that cannot be traded have one weight."""
+    may = bar.allowed | bar.fixed
+    groups = tuple(
+        replace(group, max_names=None if group.max_names is None else int(most))
+        for group, most in zip(bar.limits.groups, bar.group_most, strict=True)
+    )
+    must = np.where(bar.fixed, bar.held, np.where(may, bar.limits.must, 0.0))
+    return replace(
+        bar.limits,
+        upper=np.where(may, bar.cap, 0.0),
+        least=np.where(may, bar.floor, 0.0),
+        must=must,
+        groups=groups,
+        max_names=None if bar.limits.max_names is None else bar.most,
+    )
+
+
+def _improved(bar: Bar, point: Point, tries: int, share: float) -> Point:
+    """Exchange, add or drop one name at a time, while that saves more than `share` of the squared distance."""
+    while tries > 0:
+        enough = max(share, _STRICT) * point.value
+        for trial in _exchanges(bar, point, enough, tries):
+            tries -= 1
+            better = bar.best(trial)
+            if better is not None and better.value < point.value - enough:
+                point = better
+                break
+        else:
+            break
+    return point
+
+
+def _exchanges(bar: Bar, point: Point, enough: float, most: int) -> list[BoolArray]:
+    """Return the choices one name away that may save more than `enough`, by falling bounds of what they save."""
+    support, gains, groups = point.support, point.gains, bar.groups
+    out = np.flatnonzero(support & bar.allowed & ~bar.forced)
+    into = np.flatnonzero(bar.allowed & ~support)
+    if len(into) > most and not bar.counted:  # the best few suffice where any may come for any
+        into = into[np.argsort(-gains[into], kind="stable")[:most]]
+    # One more row and column for "none": a name is only added, or only dropped.
+    bound = np.append(gains[into], 0.0)[None, :] - np.append(gains[out], 0.0)[:, None]
+    if np.count_nonzero(support) >= bar.most:
+        bound[-1] = -np.inf
+    bound[-1, -1] = -np.inf
+    if bar.counted:
+        full = groups.rows @ support >= bar.group_most
+        comes, goes = groups.rows[full][:, into], groups.rows[full][:, out]
+        blocked = np.vstack([(1.0 - goes).T @ comes, comes.sum(axis=0, keepdims=True)]) > 0
+        bound[:, :-1][blocked] = -np.inf
+    chosen = np.flatnonzero(bound.ravel() > enough)
+    chosen = chosen[np.argsort(-bound.ravel()[chosen], kind="stable")[:most]]
+    result = []
+    for j, i in zip(*np.unravel_index(chosen, bound.shape), strict=True):
+        trial = support.copy()
+        if j < len(out):
+            trial[out[j]] = False
+        if i < len(into):
+            trial[into[i]] = True
+        result.append(trial)
+    return result

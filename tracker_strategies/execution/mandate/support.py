@@ -1,0 +1,154 @@
+"""The best portfolio of some chosen names on one bar, and what each name would be worth to it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from tracker_strategies.execution.mandate.amounts import Start, nearest
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Limits, Region
+from tracker_strategies.execution.mandate.metric import Metric
+
+_ROUNDING = 1e-12
+_NEVER = np.iinfo(np.int64).max
+
+
+class Groups(NamedTuple):
+    """The groups of a mandate as arrays: members by group, (G, N) ones where a name is inside, bounds, most names."""
+
+    members: tuple[IndexArray, ...]
+    rows: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    most: IndexArray
+
+
+@lru_cache(maxsize=16)
+def groups_of(limits: Limits) -> Groups:
+    """Return the groups of a mandate, the same object on every bar."""
+    groups = limits.groups
+    rows = np.zeros((len(groups), limits.n_names))
+    for row, group in zip(rows, groups, strict=True):
+        row[group.members] = 1.0
+    most = np.array([_NEVER if g.max_names is None else g.max_names for g in groups], np.int64)
+    bounds = np.array([(g.lower, g.upper) for g in groups], float).reshape(-1, 2)
+    return Groups(tuple(g.members for g in groups), rows, bounds[:, 0].copy(), bounds[:, 1].copy(), most)
+
+
+def on_support(region: Region, metric: Metric, names: IndexArray) -> tuple[Region, Metric]:
+    """Return the problem in these names alone; the others are at zero."""
+    place = np.full(len(region.lower), -1)
+    place[names] = np.arange(len(names))
+    members = tuple(inside[inside >= 0] for inside in (place[m] for m in region.members))
+    part = Region(
+        region.lower[names],
+        region.upper[names],
+        region.held[names],
+        region.total,
+        members,
+        region.group_lower,
+        region.group_upper,
+        region.turnover,
+    )
+    return part, Metric(metric.d[names], metric.B[names])
+
+
+class Point(NamedTuple):
+    """The nearest portfolio of some names.
+
+    Attributes
+    ----------
+    support : (N,) bool
+    weights : (N,) float
+    value : float
+        Half its squared distance to the wish.
+    gains : (N,) float
+        At most what `value` falls by if a name may be held, or rises by if it may not be: for the sum of several names too.
+    multipliers : optional
+        What the next bar may start from.
+    """
+
+    support: BoolArray
+    weights: FloatArray
+    value: float
+    gains: FloatArray
+    multipliers: Start | None
+
+
+class Bar:
+    """A wish, what is held, and the limits of one bar.
+
+    Parameters
+    ----------
+    wish, held : (N,) float
+    limits : Limits
+    metric : Metric
+    can_buy, must_keep : (N,) bool
+
+    Attributes
+    ----------
+    fixed, allowed, forced : (N,) bool
+        Names that are held and cannot be traded; other names that may be held; those of them that must be.
+    floor, cap : (N,) float
+        Least and most of each name, if it is held.
+    """
+
+    def __init__(
+        self, wish: FloatArray, held: FloatArray, limits: Limits, metric: Metric, can_buy: BoolArray, must_keep: BoolArray
+    ) -> None:
+        self.wish, self.held, self.limits, self.metric = wish, held, limits, metric
+        self.groups = groups_of(limits)
+        self.fixed = must_keep & (held > 0)
+        self.cap = np.where(can_buy, limits.upper, np.minimum(limits.upper, held))
+        self.floor = np.maximum(limits.least, limits.must)
+        self.allowed = ~must_keep & (self.cap > 0) & (self.floor <= self.cap * (1 + _ROUNDING))
+        self.floor = np.minimum(self.floor, self.cap)
+        self.forced = self.allowed & (limits.must > 0)
+        self.cap[self.fixed] = self.floor[self.fixed] = held[self.fixed]
+        sure = self.fixed | self.forced
+        self.most = _NEVER if limits.max_names is None else max(limits.max_names, int(np.count_nonzero(sure)))
+        self.group_most = np.maximum(self.groups.most, (self.groups.rows @ sure).astype(np.int64))
+        self.counted = bool((self.group_most < _NEVER).any())
+        self.pulled = wish @ metric.B
+
+    def fits(self, support: BoolArray) -> bool:
+        """Whether a choice of names keeps the counts."""
+        if np.count_nonzero(support) > self.most:
+            return False
+        return not self.counted or bool((self.groups.rows @ support <= self.group_most).all())
+
+    def best(self, support: BoolArray, start: Start | None = None, *, floor: FloatArray | None = None) -> Point | None:
+        """Return the nearest portfolio of these names; None if none of them is allowed."""
+        names = np.flatnonzero(support)
+        floor = self.floor if floor is None else floor
+        total = self.limits.total
+        if self.cap[names].sum() < total - _ROUNDING or floor[names].sum() > total + _ROUNDING:
+            return None
+        groups, d, B, z = self.groups, self.metric.d, self.metric.B, self.wish
+        whole = Region(floor, self.cap, self.held, total, groups.members, groups.lower, groups.upper)
+        region, metric = on_support(whole, self.metric, names)
+        near = z[names]
+        if B.shape[1]:
+            # What the other names' absence does to the factors is a shift of the wish for these names.
+            missing = near @ metric.B - self.pulled
+            loads = metric.B / metric.d[:, None]
+            near = near - loads @ np.linalg.solve(np.eye(B.shape[1]) + metric.B.T @ loads, missing)
+        found = nearest(near, region, metric, start=start)
+        if not found.feasible:
+            return None
+        weights = np.zeros(len(z))
+        weights[names] = found.weights
+        error = weights - z
+        factors = error @ B
+        value = 0.5 * float(error @ (d * error) + factors @ factors)
+        # Prices of the total and the groups; with the factors they tell what a name outside would add.
+        pull = B @ factors
+        if found.weights is not near and found.multipliers is not None:
+            prices = found.multipliers[1]
+            rest = found.multipliers[0] - metric.B @ (metric.B.T @ (found.weights - near)) - groups.rows[:, names].T @ prices
+            pull = pull + groups.rows.T @ prices + float(np.median(rest))
+        x = np.minimum(np.maximum(z - pull / d, floor), self.cap)
+        gains = x * (d * z - pull - 0.5 * d * x)
+        return Point(support, weights, value, gains, found.multipliers)
