@@ -26,7 +26,6 @@ from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names import choose
 from tracker_strategies.execution.mandate.record import Forced, said
 from tracker_strategies.execution.mandate.relaxing import relax
-from tracker_strategies.execution.mandate.sellouts import room_to_sell
 from tracker_strategies.execution.rebalancer import Rebalancer
 
 #: Share of the account that may be missing when it counts as having reached its target.
@@ -83,7 +82,8 @@ class Keeper:
         self._group_lower = np.array([group.lower for group in limits.groups])
         self._group_upper = np.array([group.upper for group in limits.groups])
         self._chooses = limits.max_names is not None or bool(limits.least.any()) or any(g.max_names for g in limits.groups)
-        self._start: Start | None = None
+        self._start: Start | None = None  # multipliers of the bar before: they save time
+        self._names: Start | None = None
         self._aim: FloatArray | None = None
         self._error2 = self._weight = 0.0
 
@@ -216,17 +216,15 @@ class Keeper:
             upper = np.where(lots <= upper + SLACK, upper, 0.0)
         fixed = limits.frozen if tradable is None else limits.frozen | ~tradable
         can_buy = (upper > 0.0) & ~fixed
-        if self._chooses:
-            support = choose(target, held, limits, metric, can_buy=can_buy, must_keep=fixed & (held > 0.0), turnover=turnover)
-            upper = np.where(support, upper, 0.0)
-            lower = np.where(support, np.maximum(limits.least, lower), 0.0)
-            can_buy = can_buy & support
+        limited = np.isfinite(turnover)
+        if self._chooses or (limited and bool(((upper == 0.0) & (held > 0.0)).any())):
+            chosen = choose(
+                target, held, limits, metric, can_buy=can_buy, must_keep=fixed & (held > 0.0), turnover=turnover, start=self._names
+            )
+            lower, upper, self._names = chosen.lower, chosen.upper, chosen.start
+            can_buy = can_buy & chosen.support
         elif active is not None or tradable is not None:
             lower = np.minimum(lower, upper)
-        if np.isfinite(turnover):
-            leaving = (upper == 0.0) & (held > 0.0) & ~fixed
-            if leaving.any():
-                upper = np.where(leaving, room_to_sell(held, leaving, limits.least, turnover), upper)
         if fixed.any():
             upper, lower = np.where(fixed, held, upper), np.where(fixed, held, lower)
         region = Region(lower, upper, held, limits.total, self._members, self._group_lower, self._group_upper, turnover)
