@@ -177,6 +177,12 @@ class OnlineAlgorithm(Stateful, ABC):
         """Go on from other portfolios, shape (K, N), than those of the last round."""
         self._w = portfolios[0]
 
+    def metric(self) -> tuple[Array, Array] | None:
+        """Return what a difference of weights costs in tracking, (d, B) for diag(d) + BB' with d of shape (N,) and B of (N, k) for
+        a small k; None where the learner has no view. A mandate finds the nearest allowed portfolio in it.
+        """
+        return None
+
     def diagnostics(self) -> dict[str, float]:
         """Return what a chart should show of the last round, as floats by name."""
         return {}

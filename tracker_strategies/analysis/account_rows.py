@@ -83,7 +83,7 @@ class AccountRows:
             self.route.sizes(),
             self.prices(),
             value,
-            None if tracker is None else tracker.weights,
+            None if tracker is None else tracker.aim,
             filled=filled,
             at_close=filled and self._at_close(fills),
         )

@@ -7,7 +7,7 @@ well a portfolio tracks; it is told by figures of its own (``entry_bars`` and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,9 @@ class Entry:
 class EntryWatch:
     """Watches an account until it is at its target for the first time. Call :meth:`close` once per bar, at its close.
 
-    A tracker is there when its rebalancer, asked again without ``max_turnover``, would invest at most 5 % of the account on top
-    of what is held. Lots, bands and least fees keep an account from no target: what the rebalancer would not
-    buy is not missing. Halted names are missing until they can be bought. The question is asked at the prices at which the orders
+    A tracker is there when its rebalancer, asked again for what the tracker is on its way to, would invest at most 5 % of the
+    account on top of what is held. Lots, bands and limits keep an account from no target, for they are part of it, nor do least
+    fees: what the rebalancer would not buy is not missing. Halted names are missing until they can be bought. The question is asked at the prices at which the orders
     were sized and, should the market have moved since, at the close. A strategy without a rebalancer is there as soon as it holds
     something: nobody knows what else it wants.
 
@@ -67,7 +67,7 @@ class EntryWatch:
     """
 
     def __init__(self, rebalancer: Rebalancer | None = None) -> None:
-        self._rebalancer = None if rebalancer is None else replace(rebalancer, max_turnover=None)
+        self._rebalancer = rebalancer
         self._row = -1
         self._begin: int | None = None
         self._before: tuple[FloatArray | None, FloatArray, float] | None = None
@@ -104,7 +104,7 @@ class EntryWatch:
         value : float
             Of the account.
         weights : (N,) float, optional
-            What was decided at this close, for the time after it.
+            What was decided at this close, for the time after it, whatever one rebalance may turn over.
         filled : bool
             Whether fills were booked on the bar.
         at_close : bool

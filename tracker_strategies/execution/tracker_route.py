@@ -128,6 +128,13 @@ class TrackerRoute:
         fitting: FloatArray = rebalancer.fit(deltas, sizes, np.where(traded, prices, 1.0), cash)
         return fitting
 
+    def may_fill(self, order: Any) -> bool:
+        """Whether an order of a basket may fill now: one that buys a new name needs a slot, which a sell that did not fill holds."""
+        keeper, sizes = self.strategy.tracker.keeper, self.sizes()
+        if keeper is None or order.executed.remsize < 0.0 or sizes[order.place] > 0.0:
+            return True
+        return bool(keeper.may_enter(order.place, sizes))
+
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
         """What these trades do to the cash."""
         return float(self.strategy.tracker.rebalancer.costs.cash_flow(deltas, prices))

@@ -162,5 +162,5 @@ def _general_path(panel: MarketPanel, tracker: Tracker, cash: float, log: list[F
         np.divide(held if bar.age is None else account.held(bar), worth, out=weights[t])  # a name that is gone was booked out
         decisions[t] = tracker.weights
         if watch.waits:
-            watch.close(account.sizes(), bar.close, worth, tracker.weights, filled=turnover[t] > 0.0, at_close=at_close)
+            watch.close(account.sizes(), bar.close, worth, tracker.aim, filled=turnover[t] > 0.0, at_close=at_close)
     return Path(value, weights, turnover, cost, decisions, watch.entry)

@@ -16,7 +16,6 @@ import backtrader as bt
 from tracker_strategies.algorithms.registration import registration_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies._side import SIDE, side_information
-from tracker_strategies.strategies.compose import feasible_set
 from tracker_strategies.strategies.target import omega_of
 
 #: Keyword arguments that a strategy fills in itself, each from params of its own: name, default and what it is.
@@ -49,9 +48,7 @@ def options(cls: Any, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[
     defaults = dict(cls.params._getitems())
     found: dict[str, Any] = {}
     for keyword in keywords(cls.learner):
-        if keyword == "feasible":
-            found[keyword] = feasible_set(p, symbols)
-        elif keyword == "side":
+        if keyword == "side":
             found[keyword] = side_information(p)
         elif keyword == "n_targets":
             found[keyword] = n_targets

@@ -98,7 +98,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     #: The class of its learner. A subclass that names one has its keyword arguments as params, documented as they are there, with
     #: its name and figures; ``params`` in the subclass change defaults or add to them.
     learner: ClassVar[type[OnlineAlgorithm] | None] = None
-    #: Keyword arguments of the learner, or params of limits, that are no params of the strategy.
+    #: Keyword arguments of the learner that are no params of the strategy.
     without: ClassVar[tuple[str, ...]] = ()
     #: Names of params by keyword arguments of the learner, where they differ.
     called: ClassVar[Mapping[str, str]] = {}

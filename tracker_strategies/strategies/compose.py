@@ -1,20 +1,19 @@
-"""From the params of a strategy to what its learner is handed: its mandate, the convex part of it, and coordinates."""
+"""From the params of a strategy to its mandate, and to the coordinates in which it learns.
+
+A learner is not told of the mandate. Measured on three markets with caps of 3 and 5 % and sectors of 20 %, learners that were
+handed the limits as their feasible set (pa, apas, adagrad, vaw) tracked up to a fifth worse and traded three times as much: inside
+its set a learner answers an error that only the limits cause by trading on every bar.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tracker_strategies.algorithms import FeasibleSet, Holdings, OnlineAlgorithm, Simplex
-from tracker_strategies.algorithms.sets.yielding import YieldingCaps, YieldingGroups
+from tracker_strategies.algorithms import Holdings, OnlineAlgorithm
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.execution.mandate.binding import bind, grouping_of
-from tracker_strategies.execution.mandate.mandate import KEYS, OTHERS
-
-#: Sum of caps that leaves a learner hardly a choice: it then learns without them, and the mandate alone keeps them.
-TIGHT = 1.0 + 1e-9
+from tracker_strategies.execution.mandate.binding import grouping_of
+from tracker_strategies.execution.mandate.mandate import KEYS
 
 
 def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
@@ -39,33 +38,6 @@ def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
         setattr(p, name, value)
     p.mandate = None
     return mandate
-
-
-def feasible_set(p: Any, symbols: tuple[str, ...], *, groups: bool = True) -> FeasibleSet:
-    """The convex part of a mandate, for a learner that learns inside a set: the simplex with caps on names and sectors.
-
-    A learner's weights sum to 1, so that limits are shares of what is invested. The mandate is applied to every decision after;
-    what a learner cannot take in here, such as a second grouping, is kept there.
-    """
-    given = {name: getattr(p, name) for name in ("sectors", "max_sector", "min_sector", "unmapped", "min_cash", "headroom")}
-    caps = p.max_weight
-    if isinstance(caps, dict):
-        caps = {name: cap for name, cap in caps.items() if name == OTHERS or name in symbols}
-    limits = bind(Mandate(max_weight=caps, **given), symbols)
-    invested = limits.total
-    upper = np.minimum(limits.upper / invested, 1.0)
-    mine = [group for group in limits.groups if groups and len(group.members)]
-    if upper.sum() <= TIGHT or (not mine and upper.min() >= 1.0):
-        return Simplex()
-    if not mine:
-        return YieldingCaps(float(upper[0]) if (upper == upper[0]).all() else upper)
-    lower, most = (np.minimum(np.array([getattr(g, side) for g in mine]) / invested, 1.0) for side in ("lower", "upper"))
-    found = YieldingGroups([group.members.tolist() for group in mine], lower, most, upper)
-    try:
-        found.check(len(symbols))
-    except ParameterError:
-        return Simplex()  # what is wrong with the limits is for the mandate to say
-    return found
 
 
 def in_coordinates(p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:

@@ -94,7 +94,8 @@ class Tracker:
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
-        due = self.observe(bar) or self._owed or self._is_entering(bar, route)
+        entering = self._is_entering(bar, route)
+        due = self.observe(bar) or self._owed or entering
         gone = self.universe.gone
         if gone is not None:
             for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
@@ -152,10 +153,20 @@ class Tracker:
         if keeper is None:
             return self.rebalancer.plan(self._wish, sizes, prices, cash, tradable=tradable, pending=pending)
         account = Account.of(sizes, prices, cash, tradable, self.universe.active, pending, self.rebalancer.costs)
-        decided = keeper.decide(None if curing else self._wish, account, self.rebalancer.costs, bar.date, note=note)
+        wish, costs = None if curing else self._wish, self.rebalancer.costs
+        decided = keeper.decide(wish, account, costs, bar.date, metric=self._metric(), note=note)
         if decides:
             self.weights = decided.weights
         return decided.trades(account, self.rebalancer, keeper.limits.min_cash)
+
+    def _metric(self) -> tuple[FloatArray, FloatArray] | None:
+        """What a difference of weights costs, as the algorithm sees it, in the order of the feeds."""
+        given = self.algorithm.metric()
+        if given is None or self._order is None:
+            return given
+        d, B = np.full(self._n, float(np.median(given[0]))), np.zeros((self._n, given[1].shape[1]))
+        d[self._order], B[self._order] = given
+        return d, B
 
     def _is_entering(self, bar: Bar, route: OrderRoute) -> bool:
         """Whether the account has been on its way to its first target, and is not there yet."""
@@ -171,6 +182,12 @@ class Tracker:
         if keeper is None or keeper.mandate.cure != "bar" or not keeper.entered or self._base is None:
             return False
         return keeper.is_breached(Account.of(route.sizes(), bar.close, route.cash(), bar.current, self.universe.active))
+
+    @property
+    def aim(self) -> FloatArray:
+        """(N,) weights that the account is on its way to: the target weights, whatever one rebalance may turn over."""
+        aim = None if self.keeper is None else self.keeper.aim
+        return self.weights if aim is None else aim
 
     def owe(self) -> None:
         """Rebalance at the next close, whatever the schedule says."""

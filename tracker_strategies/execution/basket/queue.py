@@ -165,7 +165,7 @@ class BasketQueue(bt.brokers.BackBroker):
         if basket.turn != self._turn:
             self._fit(basket)
         basket.orders.remove(order)  # the first, as a rule
-        if not order.executed.remsize:  # the cash did not reach
+        if not order.executed.remsize or not basket.route.may_fill(order):  # the cash did not reach, or the slot is not free
             order.cancel()
             self.notify(order)
             self._ococheck(order)

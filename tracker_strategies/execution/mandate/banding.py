@@ -48,7 +48,7 @@ def _spent(w: FloatArray, wish: FloatArray, left: float) -> FloatArray:
     taken = np.minimum(np.maximum(abs(left) - np.concatenate([[0.0], np.cumsum(room[order])[:-1]]), 0.0), room[order])
     moved = w.copy()
     moved[order] += np.sign(left) * taken
-    whole = taken >= room[order]
+    whole = (taken >= room[order]) & (taken > 0.0)
     moved[order[whole]] = wish[order[whole]]  # exactly
     return moved
 

@@ -7,21 +7,27 @@ after it but the arithmetic of paying for it. Inside, names are in the order of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.mandate.amounts import nearest
+from tracker_strategies.execution.mandate.account import Account, Decided
+from tracker_strategies.execution.mandate.amounts import Start, inside, nearest
 from tracker_strategies.execution.mandate.banding import banded
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility import check
-from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Limits, Region
+from tracker_strategies.execution.mandate.fills import slots_kept, turnover_kept
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Region
 from tracker_strategies.execution.mandate.lots import round_lots
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names import choose
+from tracker_strategies.execution.mandate.record import Forced, said
 from tracker_strategies.execution.mandate.relaxing import relax
+from tracker_strategies.execution.mandate.sellouts import room_to_sell
+from tracker_strategies.execution.rebalancer import Rebalancer
 
 #: Share of the account that may be missing when it counts as having reached its target.
 NEAR = 0.05
@@ -29,45 +35,19 @@ NEAR = 0.05
 SAME = 1e-13
 #: Memory of the tracking error, and bars over which a trade has to pay.
 MEMORY, HORIZON = 0.99, 5.0
+#: By how much a weight may be over a limit before it is cured: rounding.
+SLACK = 1e-9
+#: Cost of trading in basis points that is reckoned with where a limit binds and nobody says another.
+NOMINAL = 40.0
 
 
-class Account(NamedTuple):
-    """What is held when a decision is made, in the order of the feeds; what has no price and is not held has any price > 0."""
+class _Bar(NamedTuple):
+    """What is allowed on one bar; `lots` are the values of a lot, None for fractions."""
 
-    sizes: FloatArray
-    prices: FloatArray
-    cash: float
-    tradable: BoolArray | None
-    active: BoolArray | None
-
-
-class Decided(NamedTuple):
-    """What a mandate allows.
-
-    Attributes
-    ----------
-    weights : (N,) float
-        Shares of the account at the prices of the decision.
-    moved : (N,) bool
-        Names that are traded.
-    shares : (N,) float or None
-        Shares to hold, where they come in lots.
-    """
-
-    weights: FloatArray
-    moved: BoolArray
-    shares: FloatArray | None
-
-
-class Forced(NamedTuple):
-    """A limit that gave way on a bar because it could not hold."""
-
-    date: Any
-    limit: str
-    item: str
-    value: float
-    bound: float
-    reason: str
+    region: Region
+    can_buy: BoolArray
+    can_sell: BoolArray
+    lots: FloatArray | None
 
 
 class Keeper:
@@ -78,6 +58,13 @@ class Keeper:
     mandate : Mandate
     symbols : sequence of N str
         In the order of the feeds.
+
+    Attributes
+    ----------
+    entered : bool
+        Whether the account has been at its target once.
+    forced : list of Forced
+        Limits that gave way so far, in the order of time.
     """
 
     def __init__(self, mandate: Mandate, symbols: Sequence[str]) -> None:
@@ -87,29 +74,36 @@ class Keeper:
         self._order: IndexArray | None = None if plain else np.array(order)
         self._place: IndexArray | None = None if plain else np.argsort(order)
         self.symbols = tuple(symbols[i] for i in order)
-        self.limits = bind(mandate, self.symbols)
+        self.limits = limits = bind(mandate, self.symbols)
+        self.promised = bind(mandate, self.symbols, headroom=False)
         self.model = ErrorModel(len(symbols))
         self.entered = False
         self.forced: list[Forced] = []
-        limits = self.limits
         self._members = tuple(group.members for group in limits.groups)
         self._group_lower = np.array([group.lower for group in limits.groups])
         self._group_upper = np.array([group.upper for group in limits.groups])
-        self._counts = limits.max_names is not None or bool(limits.least.any()) or any(g.max_names for g in limits.groups)
-        self._floor = limits.must if limits.must.any() else np.zeros(len(symbols))
-        self._start: Any = None
+        self._chooses = limits.max_names is not None or bool(limits.least.any()) or any(g.max_names for g in limits.groups)
+        self._start: Start | None = None
         self._aim: FloatArray | None = None
         self._error2 = self._weight = 0.0
-        self._checked = False
 
-    # -- learning ----------
+    # -- what it knows ----------
+
+    @property
+    def has_decided(self) -> bool:
+        """Whether it has been asked before."""
+        return self._aim is not None
+
+    @property
+    def aim(self) -> FloatArray | None:
+        """(N,) weights that the account is on its way to: the latest decision, whatever the turnover allows of it in one go."""
+        return None if self._aim is None else self._out(self._aim)
 
     def learn(self, x: FloatArray, y: Any, weights: FloatArray, seen: BoolArray | None = None) -> None:
         """Take in the returns of a bar, and the weights that were decided before it."""
-        x, weights = self._in(x), self._in(weights)
-        goal = float(np.mean(y))
-        self.model.update(x, goal, None if seen is None else self._in(seen))
-        error = float(weights.dot(x)) - goal * float(weights.sum())
+        goal = y if isinstance(y, float) else float(np.mean(y))
+        error = float(weights.dot(x)) - goal * float(np.add.reduce(weights))
+        self.model.update(self._in(x), goal, self._in(seen))
         self._error2 = MEMORY * self._error2 + (1.0 - MEMORY) * error * error
         self._weight = MEMORY * self._weight + (1.0 - MEMORY)
 
@@ -117,34 +111,224 @@ class Keeper:
         """Forget all about names that left."""
         self.model.forget(self._in(left))
 
+    def look(self, sizes: FloatArray, prices: FloatArray, cash: float) -> None:
+        """See whether the account has reached its target."""
+        if self.entered or self._aim is None:
+            return
+        worth = np.where(sizes > 0.0, sizes * prices, 0.0)
+        held = self._in(worth) / (cash + float(worth.sum()))
+        self.entered = bool(held.any()) and float(np.maximum(self._aim - held, 0.0).sum()) <= NEAR
+
+    def is_breached(self, account: Account) -> bool:
+        """Whether what is held is over a limit that a trade could restore."""
+        held = self._in(account.held)
+        limits = self.promised
+        over = held > limits.upper + SLACK
+        if account.tradable is not None:
+            over &= self._in(account.tradable)
+        sums = [float(held[group.members].sum()) for group in limits.groups]
+        outside = any(not g.lower - SLACK <= mass <= g.upper + SLACK for g, mass in zip(limits.groups, sums, strict=True))
+        return bool(over.any()) or outside or float(held.sum()) > limits.total + SLACK
+
     # -- deciding ----------
 
-    def decide(self, wish: FloatArray, account: Account, costs: CostModel, date: Any, *, note: bool = True) -> Decided:
+    def decide(
+        self,
+        wish: FloatArray | None,
+        account: Account,
+        costs: CostModel,
+        date: Any,
+        *,
+        metric: tuple[FloatArray, FloatArray] | None = None,
+        note: bool = True,
+    ) -> Decided:
         """What to hold, from what the learner wishes to hold.
 
         Parameters
         ----------
-        wish : (N,) float
-            Weights >= 0 with sum 1, in the order of the feeds.
+        wish : (N,) float or None
+            Weights >= 0 with sum 1, in the order of the feeds; None for what is held, which gives the smallest trade that restores
+            all limits.
         account : Account
         costs : CostModel
             What trades will pay; the turnover is kept with them.
         date
             Of the bar, for the record.
+        metric : ((N,) float, (N, k) float), optional
+            What a difference of weights costs, as the learner sees it: (d, B) for diag(d) + BB'; by default as the mandate does.
         note : bool, default True
             Whether to write down which limits gave way.
         """
-        sizes, prices = self._in(account.sizes), self._in(account.prices)
-        worth = sizes * prices
-        value = account.cash + float(np.add.reduce(worth))
-        held = worth / value
-        tradable, active = self._in(account.tradable), self._in(account.active)
-        if not self._checked:
-            listed = np.ones(len(held), dtype=np.bool_) if active is None else active
-            check(self.limits, listed, self.symbols, prices=prices, cash=value, lot=self.mandate.lot, headroom=self.mandate.headroom)
-            self._checked = True
-        self._look_whether_entered(held)
-        target = self._in(wish) * self.limits.total
-        metric = None
-        problem = self._problem(held, tradable, active, self._turnover(costs, prices))
-        ...
+        held, active = self._in(account.held), self._in(account.active)
+        if not self.has_decided:
+            self._refuse(account, active)
+        target = held if wish is None else self._in(wish) * self.limits.total
+        limit = self.mandate.max_turnover if self.entered else self.mandate.entry_turnover
+        turnover = np.inf if limit is None else account.payable_turnover(limit, costs)
+        metric = self.model.metric() if metric is None else Metric(self._in(metric[0]), self._in(metric[1]))
+        bar = self._bar(target, held, account, active, metric, turnover)
+        weights, region = self._amounts(target, bar.region, metric, date, note=note)
+        aim = weights
+        if not self.entered and np.isfinite(turnover):
+            aim = self._amounts(target, replace(bar.region, turnover=np.inf), metric, date, note=False)[0]
+        if self.mandate.band:
+            weights = banded(weights, region, self.mandate.band)
+        shares = None
+        if bar.lots is not None:
+            shares = self._shares(weights, region, bar, account, metric, costs)
+            weights = shares * self._in(account.prices) / account.value
+            aim = weights if np.isinf(turnover) else aim
+        self._aim = aim
+        moved = (np.abs(weights - held) > SAME) | ((weights == 0.0) & (held > 0.0))
+        weights = self._out(weights)
+        weights.setflags(write=False)
+        return Decided(weights, self._out(moved), None if shares is None else self._out(shares), limit)
+
+    def _refuse(self, account: Account, active: BoolArray | None) -> None:
+        """Raise what cannot hold with the names and prices of the first decision."""
+        listed = np.ones(len(self.symbols), dtype=np.bool_) if active is None else active
+        check(
+            self.limits,
+            listed & self._in(account.priced),
+            self.symbols,
+            prices=self._in(account.prices),
+            cash=account.value,
+            lot=self.mandate.lot,
+            headroom=self.mandate.headroom,
+        )
+
+    def _bar(
+        self,
+        target: FloatArray,
+        held: FloatArray,
+        account: Account,
+        active: BoolArray | None,
+        metric: Metric,
+        turnover: float,
+    ) -> _Bar:
+        """What is allowed on this bar: which names, and between which bounds."""
+        limits, tradable = self.limits, self._in(account.tradable)
+        lots = self._in(account.lot_values(self.mandate.lot)) if self.mandate.lot else None
+        upper, lower = limits.upper, limits.must
+        if active is not None:
+            upper = np.where(active, upper, 0.0)
+        if lots is not None:
+            upper = np.where(lots <= upper + SLACK, upper, 0.0)
+        fixed = limits.frozen if tradable is None else limits.frozen | ~tradable
+        can_buy = (upper > 0.0) & ~fixed
+        if self._chooses:
+            support = choose(target, held, limits, metric, can_buy=can_buy, must_keep=fixed & (held > 0.0), turnover=turnover)
+            upper = np.where(support, upper, 0.0)
+            lower = np.where(support, np.maximum(limits.least, lower), 0.0)
+            can_buy = can_buy & support
+        elif active is not None or tradable is not None:
+            lower = np.minimum(lower, upper)
+        if np.isfinite(turnover):
+            leaving = (upper == 0.0) & (held > 0.0) & ~fixed
+            if leaving.any():
+                upper = np.where(leaving, room_to_sell(held, leaving, limits.least, turnover), upper)
+        if fixed.any():
+            upper, lower = np.where(fixed, held, upper), np.where(fixed, held, lower)
+        region = Region(lower, upper, held, limits.total, self._members, self._group_lower, self._group_upper, turnover)
+        return _Bar(region, can_buy, ~fixed, lots)
+
+    def _amounts(
+        self, target: FloatArray, region: Region, metric: Metric, date: Any, *, note: bool
+    ) -> tuple[FloatArray, Region]:
+        """How much of each name, and within what: limits that cannot hold give way."""
+        if not self.mandate.cost_aware and inside(target, region):
+            return target, region
+        price = self._price_of_trading()
+        solution = nearest(target, region, metric, no_trade=price, start=self._start)
+        if not solution.feasible:
+            region, gave = relax(region, must=self.limits.must)
+            solution = nearest(target, region, metric, no_trade=price)
+            if note:
+                self.forced += said(gave, date, self.symbols, self.limits)
+            assert solution.feasible, "a region that has given way is not empty"
+        self._start = solution.multipliers
+        return solution.weights, region
+
+    def _price_of_trading(self) -> float:
+        """What a unit of trade costs, in expected squared error: it has to pay over the next bars."""
+        return 1e-4 * (self.mandate.cost_aware or NOMINAL) * self._error / HORIZON
+
+    @property
+    def _error(self) -> float:
+        """Tracking error per bar of what was decided lately."""
+        return float(np.sqrt(self._error2 / self._weight)) if self._weight else 0.0
+
+    def _shares(
+        self, weights: FloatArray, region: Region, bar: _Bar, account: Account, metric: Metric, costs: CostModel
+    ) -> FloatArray:
+        """Shares in whole lots, within the bounds of this bar."""
+        assert bar.lots is not None
+        lot, sizes = self.mandate.lot, self._in(account.sizes)
+        groups = tuple(
+            replace(group, lower=float(low), upper=float(high))
+            for group, low, high in zip(self.limits.groups, region.group_lower, region.group_upper, strict=True)
+        )
+        limits = replace(self.limits, upper=region.upper, must=region.lower, groups=groups)
+        rates = costs.side_rates(self._in(account.prices))
+        found = round_lots(
+            weights,
+            sizes / lot,
+            bar.lots,
+            metric,
+            self.model.index_variance,
+            limits,
+            support=region.upper > 0.0,
+            can_buy=bar.can_buy,
+            can_sell=bar.can_sell,
+            total=region.total,
+            turnover=region.turnover,
+            cost_rate=np.maximum(*rates),
+            fee=costs.min_fee / account.value,
+            error=self._error or None,
+        )
+        return np.where(bar.can_sell, found * lot, sizes)
+
+    # -- fills ----------
+
+    def at_fill(
+        self,
+        deltas: FloatArray,
+        sizes: FloatArray,
+        prices: FloatArray,
+        cash: float,
+        rebalancer: Rebalancer,
+        *,
+        pending: FloatArray | None = None,
+    ) -> FloatArray:
+        """The trades that may be sent at other prices than those they were planned with: the turnover holds at these, and a name
+        enters only into a slot that is free. The very array where nothing has to change.
+        """
+        account = Account.of(sizes, prices, cash, None, None, pending, rebalancer.costs)
+        limit = self.mandate.max_turnover if self.entered else self.mandate.entry_turnover
+        if limit is not None:
+            deltas = turnover_kept(deltas, account, limit, rebalancer)
+        return slots_kept(deltas, account.sizes, prices, self._slots())
+
+    def may_enter(self, place: int, sizes: FloatArray) -> bool:
+        """Whether a name that is not held may be bought now, with these positions."""
+        one = np.zeros(len(sizes))
+        one[place] = 1.0
+        return bool(slots_kept(one, sizes, np.ones(len(sizes)), self._slots()).any())
+
+    def _slots(self) -> list[tuple[IndexArray | None, int]]:
+        """Groups of names (None: all) and how many of each may be held, in the order of the feeds."""
+        limits = self.limits
+        found: list[tuple[IndexArray | None, int]] = [] if limits.max_names is None else [(None, limits.max_names)]
+        for group in limits.groups:
+            if group.max_names is not None:
+                members = group.members if self._order is None else self._order[group.members]
+                found.append((members, group.max_names))
+        return found
+
+    # -- order ----------
+
+    def _in(self, values: Any) -> Any:
+        return values if self._order is None or values is None else values[self._order]
+
+    def _out(self, values: Any) -> Any:
+        return values.copy() if self._place is None else values[self._place]

@@ -22,6 +22,10 @@ from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar
+from tracker_strategies.execution.mandate import Group, Limits, Mandate
+from tracker_strategies.execution.mandate.keeper import Keeper
+from tracker_strategies.execution.mandate.metric import ErrorModel
+from tracker_strategies.execution.mandate.record import Forced
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe, UniverseEvent
@@ -71,7 +75,13 @@ _CLASSES: dict[str, type] = {
     "balance": Balance,
     "bar": Bar,
     "costs": CostModel,
+    "error model": ErrorModel,
     "fill": FillMode,
+    "forced": Forced,
+    "group": Group,
+    "keeper": Keeper,
+    "limits": Limits,
+    "mandate": Mandate,
     "rebalancer": Rebalancer,
     "schedule": Schedule,
     "target": Target,

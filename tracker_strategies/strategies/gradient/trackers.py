@@ -10,4 +10,4 @@ class AdaGradTracker(TrackerStrategy):
     """Adaptive subgradient steps: each name has a learning rate of its own, smaller the more it has moved the error so far."""
 
     learner = AdaGrad
-    without = ("regulariser", "lam", "groups", "strongly_convex", "sectors", "max_sector")
+    without = ("regulariser", "lam", "groups", "strongly_convex")

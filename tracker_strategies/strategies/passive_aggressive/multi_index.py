@@ -6,7 +6,6 @@ from typing import Any
 
 from tracker_strategies.algorithms import MultiTargetPA
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.compose import feasible_set
 from tracker_strategies.strategies.target import numbers
 
 
@@ -19,5 +18,4 @@ class MultiIndexTracker(TrackerStrategy):
     def options(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
         """With one tolerated error for all indices or one for each, also as a text."""
         each = numbers("eps", p.eps, "a tolerated error >= 0, or one per index such as 1e-4,2e-4")
-        found = super().options(p, symbols, n_targets) | {"feasible": feasible_set(p, symbols, groups=False)}
-        return {**found, "eps": each[0] if len(each) == 1 else each}
+        return {**super().options(p, symbols, n_targets), "eps": each[0] if len(each) == 1 else each}

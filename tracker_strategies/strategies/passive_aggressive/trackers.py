@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numpy as np
-
-from tracker_strategies.algorithms import APAS, PA, PAS, SLAIT, CappedSimplex, MultiplicativePA, OnlineAlgorithm
+from tracker_strategies.algorithms import APAS, PA, PAS, SLAIT, MultiplicativePA, OnlineAlgorithm
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.compose import feasible_set
 from tracker_strategies.strategies.te_budget import BUDGET, BudgetTuner, check_lam
 
 
@@ -67,10 +64,3 @@ class SLAITTracker(TrackerStrategy):
 
     learner = SLAIT
     without = ("max_iter", "accelerate", "u")
-
-    @classmethod
-    def options(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
-        """With the cap on names, where it is the same for all."""
-        caps = feasible_set(p, symbols, groups=False)
-        cap = caps.u if isinstance(caps, CappedSimplex) and np.ndim(caps.u) == 0 else None
-        return super().options(p, symbols, n_targets) | {"u": cap}

@@ -1,0 +1,102 @@
+"""What a decision starts from, and what comes of it: shares, prices and cash, in the order of the feeds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate.fills import turnover_kept
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
+from tracker_strategies.execution.rebalancer import Rebalancer
+
+
+class Account(NamedTuple):
+    """What is held when a decision is made. Orders that are still open count as done.
+
+    Attributes
+    ----------
+    sizes, prices : (N,) float
+        Shares, and prices > 0; a name without a price has 1 and is not held.
+    cash, value : float
+    held : (N,) float
+        Shares of the account's value.
+    tradable, active : (N,) bool or None
+        Names that trade now, and names that may be held; None for all.
+    priced : (N,) bool
+        Names that have a price.
+    """
+
+    sizes: FloatArray
+    prices: FloatArray
+    cash: float
+    value: float
+    held: FloatArray
+    tradable: BoolArray | None
+    active: BoolArray | None
+    priced: BoolArray
+
+    @classmethod
+    def of(
+        cls,
+        sizes: FloatArray,
+        prices: FloatArray,
+        cash: float,
+        tradable: BoolArray | None,
+        active: BoolArray | None,
+        pending: FloatArray | None = None,
+        costs: CostModel | None = None,
+    ) -> Account:
+        """The account as a decision sees it."""
+        priced = np.isfinite(prices)
+        if not priced.all():
+            prices = np.where(priced, prices, 1.0)
+        if pending is not None and costs is not None:
+            cash += costs.cash_flow(np.maximum(pending, 0.0), prices)
+            sizes = np.maximum(sizes + pending, 0.0)
+        worth = sizes * prices
+        value = cash + float(np.add.reduce(worth))
+        return cls(sizes, prices, cash, value, worth / value, tradable, active, priced)
+
+    def payable_turnover(self, limit: float, costs: CostModel) -> float:
+        """Turnover in weights that stays within a limit once the costs are paid, which shrink what is bought and raise what is
+        sold, and at fill prices, which slippage moves.
+        """
+        if costs.free:
+            return limit
+        rates = costs.side_rates(self.prices[self.priced])
+        worst = max(float(np.max(rate)) for rate in rates)
+        return max(limit * (1.0 - worst) / (1.0 + 1e-4 * costs.slippage_bps), 0.0)
+
+    def lot_values(self, lot: float) -> FloatArray:
+        """Value of one lot of each name, as a share of the account."""
+        return np.asarray(lot * self.prices / self.value)
+
+
+class Decided(NamedTuple):
+    """What a mandate allows.
+
+    Attributes
+    ----------
+    weights : (N,) float
+        Shares of the account at the prices of the decision.
+    moved : (N,) bool
+        Names that are traded.
+    shares : (N,) float or None
+        Shares to hold, where they come in lots.
+    turnover : float or None
+        Most that may be bought and sold.
+    """
+
+    weights: FloatArray
+    moved: BoolArray
+    shares: FloatArray | None
+    turnover: float | None
+
+    def trades(self, account: Account, rebalancer: Rebalancer, keep: float) -> FloatArray:
+        """Shares to buy and sell. Costs are paid out of what is bought, so that the weights are those of what is left."""
+        if self.shares is not None:
+            return np.where(self.moved, self.shares - account.sizes, 0.0)
+        deltas = rebalancer.plan(self.weights, account.sizes, account.prices, account.cash, tradable=self.moved, keep=keep)
+        return deltas if self.turnover is None else turnover_kept(deltas, account, self.turnover, rebalancer)

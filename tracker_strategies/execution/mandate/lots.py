@@ -1,0 +1,233 @@
+"""Whole lots for a portfolio that was wanted in fractions: what is held, changed where a lot is worth its price."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.execution.mandate.limits import Limits
+from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market
+from tracker_strategies.execution.mandate.metric import Metric
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+LotArray = NDArray[np.int64]
+
+IDLE = 4.0
+"""Price of idle cash, in squared returns of the index: what it would miss, counted this many times."""
+NOMINAL = 2e-4
+"""Least cost of trading that is reckoned with, per unit of value: half a spread. Where trading is free, errors in the metric would
+move lots to and fro."""
+USUAL = 0.1
+"""Tracking error per bar, as a share of the index's own moves, where nobody says what it is."""
+FAR = 2.0
+"""Names further than this from what is wanted, in lots, go there at once; the search does the rest."""
+WHOLE = 1e-9
+"""Lots that miss a whole number by less than this are whole, and caps hold up to this."""
+
+
+def round_lots(
+    wish: FloatArray,
+    held_lots: FloatArray,
+    lot_value: FloatArray,
+    metric: Metric,
+    index_variance: float,
+    limits: Limits,
+    *,
+    support: BoolArray,
+    can_buy: BoolArray,
+    can_sell: BoolArray,
+    total: float,
+    turnover: float = np.inf,
+    cost_rate: float | FloatArray = 0.0,
+    fee: float = 0.0,
+    horizon: float = 5.0,
+    error: float | None = None,
+    idle: float = IDLE,
+) -> LotArray:
+    r"""Return how many lots of each name to hold.
+
+    With v the values of a lot, n lots, e = n v - w and the idle cash c = total - sum(n v), the search lowers
+
+    .. math:: J(n) = e'(\mathrm{diag}(d) + BB')e + \kappa \sigma_y^2 c^2 + \frac{2 \sigma}{H} \sum_i r_i v_i |n_i - n^0_i|
+
+    from the lots held, n0, by single lots and by pairs of a sell and a buy. The first two terms are the squared tracking error
+    per bar, the last one is what trading costs in the same unit: a cost of r once, against a tracking error :math:`\sigma` that
+    falls for H bars. A name of which less than half a lot is wanted is replaced by others with the same factors.
+
+    First, what is held is brought within the limits: names outside `support` are sold in full, then caps, groups, minima and the
+    total are met, by the trades that cost least in J. Caps, sums of groups and the number of names are kept exactly, floors to
+    within a lot. `turnover` is kept exactly too, but gives way to caps, groups and the total, and to floors of single names.
+
+    Where `held_lots` has an odd part, such as a split leaves, that part is sold at once; where it cannot be sold, it stays, counts
+    in all sums, and is not in the result.
+
+    Parameters
+    ----------
+    wish : (N,) float
+        Weights wanted, w, within the limits.
+    held_lots : (N,) float
+        Lots held.
+    lot_value : (N,) float
+        Value of a lot as a share of the account; anything where there is no price, for names that are neither held nor traded.
+    metric : Metric
+        (d, B).
+    index_variance : float
+        :math:`\sigma_y^2`, mean square of the index's returns.
+    limits : Limits
+    support : (N,) bool
+        Names that may be held.
+    can_buy, can_sell : (N,) bool
+        Names that can be traded now.
+    total : float
+        Most that is invested, as a share of the account; costs are paid out of it too.
+    turnover : float
+        Most that is bought and sold together.
+    cost_rate : float or (N,) float
+        Cost per unit of value traded, r; less than two basis points count as two in J.
+    fee : float
+        Cost of an order whatever its size, as a share of the account.
+    horizon : float
+        Bars for which a trade has to pay, H.
+    error : float, optional
+        Tracking error per bar, :math:`\sigma`; a tenth of the index's moves by default.
+    idle : float
+        :math:`\kappa`.
+
+    Returns
+    -------
+    (N,) int64
+
+    Notes
+    -----
+    Cost: about thirty vector operations of length N for each lot that moves, and a table of 20 x 20 pairs for each pair and once
+    at the end.
+    """
+    priced = np.isfinite(lot_value) & (lot_value > 0.0)
+    value = lot_value if priced.all() else np.where(priced, lot_value, 1.0)
+    buyable, sellable = can_buy & support & priced & ~limits.frozen, can_sell & priced & ~limits.frozen
+    held = np.floor(held_lots + WHOLE)
+    odd = np.maximum(held_lots - held, 0.0) * value
+    odd[odd < WHOLE * value] = 0.0
+    rate = np.broadcast_to(np.asarray(cost_rate, dtype=np.float64), value.shape)
+    kept, given = np.where(sellable, 0.0, odd), np.where(sellable, odd, 0.0)
+    price = 2.0 * (USUAL * np.sqrt(index_variance) if error is None else error) / horizon
+    high, low = _bounds(limits, value, held, kept, buyable, sellable, support)
+    most = np.maximum(high, 1.0)
+    market = Market(
+        value=value,
+        own=metric.d,
+        loads=np.column_stack((metric.B, np.full(len(value), np.sqrt(idle * index_variance)))),
+        low=low,
+        high=high,
+        entry=np.clip(np.ceil(limits.least / value - WHOLE), 1.0, most),
+        stay=np.clip(np.floor(limits.least / value + WHOLE), 1.0, most),
+        price=price * np.maximum(rate, NOMINAL) * value,
+        fee_price=price * fee,
+        rate=rate,
+        fee=fee,
+        total=total - float(rate @ given) - fee * float(np.count_nonzero(given)),
+        turnover=turnover - float(given.sum()),
+        groups=limits.groups,
+        max_names=limits.max_names,
+    )
+    search = LotSearch(market, wish, held, kept, _start(market, wish, held, kept))
+    _cure(search)
+    search.improve(most=4 * len(value) + 100)
+    return search.lots.astype(np.int64)
+
+
+def _bounds(
+    limits: Limits,
+    value: FloatArray,
+    held: FloatArray,
+    kept: FloatArray,
+    buyable: BoolArray,
+    sellable: BoolArray,
+    support: BoolArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return most and fewest lots of each name: what is held where it cannot be traded."""
+    cap = np.maximum(np.floor((limits.upper - kept) / value + WHOLE), 0.0)
+    # A lot that is larger than the account by far would make the slack of its cap one that can be seen.
+    cap[cap * value > limits.upper - kept + 0.5 * WHOLE] -= 1.0
+    high = np.where(buyable, cap, np.minimum(cap, held))
+    high[~support] = 0.0
+    low = np.minimum(np.ceil(limits.must / value - WHOLE), high)
+    np.copyto(low, np.minimum(low, held), where=~buyable)
+    np.copyto(low, held, where=~sellable)
+    return np.maximum(high, low), low
+
+
+def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray) -> FloatArray:
+    """Return the lots to begin with: what is held, within its bounds; and where many lots are missing, those."""
+    m = market
+    lots = np.maximum(held, m.low)
+    capped = np.minimum(lots, np.maximum(m.high, np.where(m.high > 0.0, 0.0, held)))
+    left = m.turnover - float(np.abs(capped - held) @ m.value)
+    lots = capped
+    leaving = np.flatnonzero((m.high == 0.0) & (held > 0.0))
+    for i in leaving[np.argsort(held[leaving] * m.value[leaving])].tolist():  # small ones first: they free most places
+        sold = min(held[i], np.floor((left + ROUNDING) / m.value[i])) if left < np.inf else held[i]
+        lots[i] -= max(sold, 0.0)
+        left -= max(sold, 0.0) * m.value[i]
+    want = np.maximum(wish - kept, 0.0) / m.value
+    far = 0.0 if not held.any() else FAR
+    goal = np.where(want > lots + far, np.floor(want + WHOLE), np.where(want < lots - far, np.ceil(want - WHOLE), lots))
+    goal = np.where(m.high > 0.0, np.clip(goal, m.low, m.high), lots)
+    goal = np.where((goal > 0.0) & (goal < m.entry) & (goal != lots), lots, goal)
+    if m.max_names is not None or any(g.max_names is not None for g in m.groups):
+        goal = np.where(lots > 0.0, goal, lots)
+    asked = float(np.abs(goal - lots) @ m.value)
+    if asked > left:
+        goal = lots + np.trunc((goal - lots) * max(left, 0.0) / asked)
+        goal = np.where((goal > 0.0) & (goal < m.stay), lots, goal)
+    return goal
+
+
+def _cure(search: LotSearch) -> None:
+    """Bring the lots within the limits: minima of names, sums of groups, the total."""
+    m = search.market
+    for i in np.flatnonzero((search.lots > 0.0) & (search.lots < m.stay) & (m.low < search.lots)).tolist():
+        rise, fall, bought, sold = search.gains()
+        up, down = search.open_buys(rise, bought)[i], search.open_sells(fall, sold)[i]
+        if min(up, down) < np.inf:
+            search.move([(i, float(m.entry[i] - search.lots[i]) if up <= down else -float(search.lots[i]))])
+    for place, group in enumerate(m.groups):
+        some = np.zeros(len(m.value), dtype=bool)
+        some[group.members] = True
+        while search.group_sums[place] > group.upper + ROUNDING and _sell(search, some):
+            pass
+        slack = float(np.min(m.value[some & (m.high > 0.0)], initial=np.inf))
+        while search.group_sums[place] < group.lower - slack and _buy(search, some):
+            pass
+    while search.cash < -ROUNDING and _sell(search, None):
+        pass
+
+
+def _sell(search: LotSearch, some: BoolArray | None) -> bool:
+    """Sell the lot, of some names or of any, that costs least in J for what it brings; False if there is none."""
+    _, fall, _, sold = search.gains()
+    if some is not None:
+        fall[~some] = np.inf
+    with np.errstate(invalid="ignore"):
+        cost = search.open_sells(fall, sold) / sold
+        if not np.isfinite(cost).any():  # floors of groups and turnover give way to what is cured here
+            cost = fall / sold
+    i = int(cost.argmin())
+    if not np.isfinite(cost[i]):
+        return False
+    search.move([(i, -float(search.steps()[1][i]))])
+    return True
+
+
+def _buy(search: LotSearch, some: BoolArray) -> bool:
+    """Buy the lot of some names that costs least in J, on credit if need be; False if there is none."""
+    rise, _, bought, _ = search.gains()
+    cash, search.cash = search.cash, np.inf
+    cost = np.where(some, search.open_buys(rise, bought), np.inf) / bought
+    search.cash = cash
+    i = int(cost.argmin())
+    if not np.isfinite(cost[i]):
+        return False
+    search.move([(i, float(search.steps()[0][i]))])
+    return True

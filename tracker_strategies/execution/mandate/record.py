@@ -1,0 +1,40 @@
+"""What is written down of limits that gave way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tracker_strategies.execution.mandate.limits import Limits
+
+#: Limits whose items are names, and those whose items are groups.
+OF_NAMES, OF_GROUPS = ("min_weight", "max_weight", "must_hold"), ("min_sector", "max_sector")
+
+
+class Forced(NamedTuple):
+    """A limit that gave way on a bar because it could not hold together with what could not be traded.
+
+    Attributes
+    ----------
+    date
+        Of the bar.
+    limit, item : str
+        Which limit, and of which name or group; "" where it is one for all.
+    value, bound : float
+        What was decided with, and what was asked for.
+    """
+
+    date: Any
+    limit: str
+    item: str
+    value: float
+    bound: float
+
+
+def said(gave: Iterable[tuple[str, int | None, float, float]], date: Any, symbols: Sequence[str], limits: Limits) -> list[Forced]:
+    """From (limit, number of the item, bound asked for, bound now) to names."""
+    found = []
+    for limit, item, asked, now in gave:
+        name = "" if item is None else limits.groups[item].name if limit in OF_GROUPS else symbols[item]
+        found.append(Forced(date, limit, name, float(now), float(asked)))
+    return found
