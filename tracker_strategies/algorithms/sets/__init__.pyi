@@ -12,5 +12,3 @@ from .projections import project_capped_simplex as project_capped_simplex
 from .projections import project_hyperplane as project_hyperplane
 from .projections import project_l1_ball as project_l1_ball
 from .projections import project_simplex as project_simplex
-from .yielding import YieldingCaps as YieldingCaps
-from .yielding import YieldingGroups as YieldingGroups
