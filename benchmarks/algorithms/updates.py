@@ -78,8 +78,6 @@ ENTRIES = [
     Entry("AROW diagonal", lambda n: alg.AROW(n, matrix="diagonal")),
     Entry("Holdings of PA", lambda n: alg.Holdings(n, learner=alg.PA(n))),
     Entry("Tilted PA", lambda n: alg.Tilted(n, learner=alg.PA(n))),
-    Entry("CostAware PA", lambda n: alg.CostAware(n, learner=alg.PA(n))),
-    Entry("TopNames of PA", lambda n: alg.TopNames(n, learner=alg.PA(n))),
     Entry("Vote of PA and APAS", lambda n: alg.Vote(n, members=[alg.PA(n), alg.APAS(n)])),
     Entry("SketchedVAW", alg.SketchedVAW),
     Entry("SLAIT", lambda n: alg.SLAIT(n, window=50), warm_up=50, period=10),

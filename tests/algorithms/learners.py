@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.algorithms.wrappers.halfway import Halfway
 from tracker_strategies import algorithms
 from tracker_strategies.algorithms import (
     APAS,
@@ -22,7 +23,6 @@ from tracker_strategies.algorithms import (
     AdaptiveLasso,
     Box,
     CappedSimplex,
-    CostAware,
     DiscountedVAW,
     Holdings,
     LeastSquares,
@@ -92,13 +92,11 @@ ROUNDS = {
 }
 SLOW = {
     "AdaptiveLasso",
-    "CostAware",
     "LeastSquares",
     "RandomPortfolios",
     "RecursiveLars",
     "SparseLeastSquares",
     "StronglyAdaptive",
-    "TopNames",
 }
 """Classes whose rounds cost too much for 100,000 of them in the quick run."""
 
@@ -131,7 +129,8 @@ WRAPPED = [
         "sparse least squares in holdings",
         lambda n: Holdings(n, learner=SparseLeastSquares(n, max_names=min(n, 3), warm_up=5, review=4)),
     ),
-    Learner("cost-aware PA in holdings", lambda n: CostAware(n, learner=Holdings(n, learner=PA(n)), cost_bps=10.0)),
+    Learner("halfway to PA", lambda n: Halfway(n, learner=PA(n))),
+    Learner("halfway to PA in holdings", lambda n: Halfway(n, learner=Holdings(n, learner=PA(n)))),
     Learner("VAW in holdings", lambda n: Holdings(n, learner=DiscountedVAW(n, gamma=0.99))),
     Learner("RLS in holdings", lambda n: Holdings(n, learner=RLS(n))),
     Learner("sparse PLS in holdings", lambda n: Holdings(n, learner=SparsePLS(n, warm_up=5))),

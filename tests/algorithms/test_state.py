@@ -21,6 +21,10 @@ class PA(ConstantWeights):
     """A user's own, of the same name as ours."""
 
 
+class TopNames(ConstantWeights):
+    """A user's own, of the same name as one of ours that is gone."""
+
+
 OURS = algorithms.PA
 WRAPPED = {
     "holdings": lambda learner: Holdings(3, learner=learner),
@@ -83,6 +87,38 @@ def test_a_name_of_another_kind_is_refused() -> None:
         state["params"]["members"][0]["algorithm"] = name
         with pytest.raises(ParameterError):
             Vote.from_state(state)
+
+
+def state_of_a_wrapper_that_is_gone(name: str, **params: Any) -> dict[str, Any]:
+    """The state around PA, as it was written."""
+    head = OURS(3).state_dict()
+    inner = head.pop("state")
+    state = {"_w": inner["_w"], "_active": None, "_t": 0} | {f"_inner.{key}": value for key, value in inner.items()}
+    return {"algorithm": name, "version": 1, "n_assets": 3, "params": {"learner": head, **params}, "state": state}
+
+
+@pytest.mark.parametrize(
+    ("stored", "limit"),
+    [
+        (state_of_a_wrapper_that_is_gone("TopNames", max_names=2), "max_names"),
+        (state_of_a_wrapper_that_is_gone("CostAware", cost_bps=10.0, horizon=5), "cost_aware"),
+    ],
+    ids=["TopNames", "CostAware"],
+)
+def test_the_state_of_a_wrapper_that_is_gone_is_refused_with_what_takes_its_place(stored: dict[str, Any], limit: str) -> None:
+    inside = {key: value for key, value in stored.items() if key != "state"}
+    vote, tilted = Vote(3, members=[OURS(3)]).state_dict(), algorithms.Tilted(3, learner=OURS(3)).state_dict()
+    vote["params"]["members"], tilted["params"]["learner"] = [inside], inside
+    for cls, state in ((OnlineAlgorithm, stored), (OURS, stored), (Vote, vote), (algorithms.Tilted, tilted)):
+        with pytest.raises(
+            ParameterError, match=rf"{stored['algorithm']} cannot be restored.* gone.* {limit}=\.\.\., or mandate=Mandate"
+        ):
+            cls.from_state(state)
+
+
+def test_a_users_class_of_the_same_name_as_one_that_is_gone_is_restored() -> None:
+    learner = Vote(3, members=[TopNames(3)])
+    assert type(Vote.from_state(through_json(learner)).members[0]) is TopNames
 
 
 def test_a_parameter_that_nobody_can_read_is_refused() -> None:

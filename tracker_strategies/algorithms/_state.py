@@ -19,6 +19,9 @@ PROJECT = __name__.partition(".")[0]
 READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
 """What makes a parameter from the dict of plain values that describes it, by the entry that such a dict has and no other."""
 
+GONE = {"TopNames": "max_names", "CostAware": "cost_aware"}
+"""Classes that old states name and nobody can restore, each with the limit of a mandate that has taken its place."""
+
 _CLASSES: dict[str, type[Any]] = {}
 _AMBIGUOUS: set[str] = set()
 """Keys that several classes have: those that one function makes, each time it is called."""
@@ -139,6 +142,7 @@ class Stateful(Stored):
             params, state = dict(d["params"]), d["state"]
         except (KeyError, TypeError, ValueError) as problem:
             raise ParameterError(f"not a state of {cls.__name__}: missing or malformed {problem}") from problem
+        _refuse_gone(name)
         if name != cls._key or version != STATE_VERSION:
             raise ParameterError(f"a state of {name} version {version} cannot restore {cls._key} version {STATE_VERSION}")
         learner = cls._made(n_assets, params | parameters)
@@ -233,6 +237,7 @@ def _revived(name: str, current: Any, values: dict[str, Any]) -> Any:
 
 def _named(base: type[Any], key: Any) -> Any:
     """Return the class derived from `base` that states call `key`."""
+    _refuse_gone(key)
     if key not in _CLASSES:
         load_names(__package__)
     if key in _AMBIGUOUS:
@@ -241,6 +246,16 @@ def _named(base: type[Any], key: Any) -> Any:
     if cls is None or not issubclass(cls, base):
         raise ParameterError(f"{key!r} is not a known {base.__name__}; import the module that defines it first")
     return cls
+
+
+def _refuse_gone(key: Any) -> None:
+    """Raise a ParameterError that says what to do with the state of a class that is gone."""
+    if isinstance(key, str) and key in GONE:
+        limit = GONE[key]
+        raise ParameterError(
+            f"a state of {key} cannot be restored: this wrapper is gone, and the mandate does its work after the learner. "
+            f"Begin anew with the learner that was inside it, and give the strategy {limit}=..., or mandate=Mandate({limit}=...)"
+        )
 
 
 def _plain(value: Any) -> Any:

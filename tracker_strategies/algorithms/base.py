@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +35,6 @@ class OnlineAlgorithm(Stateful, ABC):
     start : array_like, shape (N,), optional
         Weights before the first round; by default the starting point of `feasible` (uniform on the simplex).
     """
-
-    _keeps_to_names: ClassVar[bool] = False
-    """Whether it promises to hold at most `max_names` names in every round."""
 
     @property
     def _from_held(self) -> bool:

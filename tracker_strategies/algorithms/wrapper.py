@@ -1,12 +1,12 @@
 """What can be done to a learner, written once: the base of Holdings, Vote, Tilted and their like.
 
 Coordinates, then votes, then tilts: a wrapper goes around those of a lower rank. Every other order would break a promise of one
-of the parts, and is refused by name:
+of the parts, and is refused by name. What :class:`Holdings` carries along with prices are the weights of one learner, which then
+goes on from them; other wrappers keep weights of their own beside those inside, so that Holdings belongs around the learners,
+inside the wrapper.
 
-- *drift*: what :class:`Holdings` carries along with prices are the weights of one learner, which then goes on from them. Other
-  wrappers keep weights of their own beside those inside: Holdings belongs around the learners, inside the wrapper;
-- *limits of a set*: a wrapper keeps the learner's set. TopNames and CostAware cannot, and refuse caps and sector limits;
-- *number of names*: what TopNames chose stays chosen only if nobody around it adds other names.
+A wrapper keeps the learner's set. What would step off it, a limit on the number of names or a rule that minds costs, is no
+wrapper: the mandate does that, after the learner.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from tracker_strategies._checks import count
 from tracker_strategies.algorithms._validation import Array, Mask, mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.errors import ParameterError
 
 
@@ -140,12 +140,6 @@ class Wrapper(OnlineAlgorithm):
         """Raise a ParameterError, with the right order, for a learner that has a wrapper in it which belongs around this one."""
         for each in (learner, *learners_within(learner)):
             name = type(each).__name__
-            if each._keeps_to_names and not cls._keeps_to_names:
-                most = each.max_names  # type: ignore[attr-defined]
-                raise ParameterError(
-                    f"{cls.__name__} would hold other names beside the {most} of {name}; "
-                    f"limit the names last: {name}(n, learner={cls._around('...')}, max_names={most})"
-                )
             if cls.rank is None or not isinstance(each, Wrapper) or each.rank is None or each.rank < cls.rank:
                 continue
             if each.rank == cls.rank:
@@ -253,24 +247,6 @@ def learners_within(learner: OnlineAlgorithm) -> Iterator[OnlineAlgorithm]:
             if isinstance(part, OnlineAlgorithm):
                 yield part
                 yield from learners_within(part)
-
-
-def limits_of(learner: OnlineAlgorithm) -> FeasibleSet | None:
-    """Return the set of a learner, or of one inside it, that is smaller than the simplex; None when there is none."""
-    for each in (learner, *learners_within(learner)):
-        if each.feasible.portfolio and not isinstance(each.feasible, Simplex):
-            return each.feasible
-    return None
-
-
-def require_plain_set(wrapper: str, learner: OnlineAlgorithm) -> None:
-    """Raise a ParameterError for a learner with caps or group limits, which the wrapper would not keep."""
-    limits = limits_of(learner)
-    if limits is not None:
-        raise ParameterError(
-            f"{wrapper} knows nothing of the limits {limits!r} of its learner, and would break them; "
-            f"leave {wrapper} out, or hand it a learner on Simplex()"
-        )
 
 
 def require_untrained(learner: OnlineAlgorithm) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.algorithms.learners import LEARNERS
+from tests.algorithms.wrappers.halfway import Halfway
 from tracker_strategies.algorithms import (
     APAS,
     OGD,
@@ -21,13 +22,11 @@ from tracker_strategies.algorithms import (
     AlphaSignal,
     CappedSimplex,
     ConstantWeights,
-    CostAware,
     NegativeLogReturn,
     OnlineAlgorithm,
     RealSpace,
     Simplex,
     Tilted,
-    TopNames,
     Vote,
 )
 from tracker_strategies.algorithms.numerics.expert_weights import share_of
@@ -39,7 +38,7 @@ def test_every_tracker_can_vote() -> None:
     """Each learner of the project in one vote: the weighted mean of what they hold."""
     X, Y = market(6, 40)
     made = [learner.make(6) for learner in LEARNERS if "classification" not in learner.name]
-    members = [m for m in made if m.feasible.portfolio and not isinstance(m, Vote | Tilted | TopNames)]  # these go around it
+    members = [m for m in made if m.feasible.portfolio and not isinstance(m, Vote | Tilted)]  # these go around it
     vote = Vote(6, members=members)
     alone = [m.clone() for m in members]
     for x, y in zip(X, Y, strict=True):
@@ -135,7 +134,7 @@ def test_a_round_that_one_member_refuses_changes_nobody() -> None:
     X, Y = market(4, 20)
     for members in (
         [PA(4), VAW(4), PAS(4, side=NegativeLogReturn())],
-        [CostAware(4, learner=PAS(4)), PA(4)],
+        [Halfway(4, learner=PAS(4)), PA(4)],
     ):
         vote = Vote(4, members=members)
         vote.run(X, Y)
@@ -181,9 +180,7 @@ def test_the_given_members_are_templates() -> None:
 
 def test_a_vote_of_light_members_goes_through_json() -> None:
     X, Y = market(4, 60)
-    vote = Vote(
-        4, members=[PA(4, feasible=CappedSimplex(0.5)), APAS(4), CostAware(4, learner=PA(4, eps=0.0)), ConstantWeights(4)]
-    )
+    vote = Vote(4, members=[PA(4, feasible=CappedSimplex(0.5)), APAS(4), Halfway(4, learner=PA(4, eps=0.0)), ConstantWeights(4)])
     vote.run(X[:30], Y[:30])
     text = json.dumps(vote.state_dict(), allow_nan=False)
     restored = Vote.from_state(json.loads(text))

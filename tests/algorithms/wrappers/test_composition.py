@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.algorithms.wrappers.halfway import Halfway
 from tracker_strategies.algorithms import (
     AROW,
     PA,
@@ -18,7 +20,6 @@ from tracker_strategies.algorithms import (
     AdaGrad,
     CappedSimplex,
     ConstantWeights,
-    CostAware,
     DiscountedVAW,
     FeasibleSet,
     Holdings,
@@ -26,7 +27,6 @@ from tracker_strategies.algorithms import (
     OnlineAlgorithm,
     Simplex,
     Tilted,
-    TopNames,
     Vote,
 )
 from tracker_strategies.errors import ParameterError
@@ -41,13 +41,18 @@ from tracker_strategies.testing.composition import (
     check_composition,
     is_refused,
 )
-from tracker_strategies.testing.rounds import fingerprint, market
+from tracker_strategies.testing.rounds import assert_on_simplex, fingerprint, market
 
 LEARNERS: dict[str, Callable[[int, FeasibleSet], OnlineAlgorithm]] = {
     "passive": lambda n, W: PA(n, eps=1.0, feasible=W),
     "aggressive": lambda n, W: PA(n, eps=0.0, feasible=W),
     "regression": lambda n, W: DiscountedVAW(n, gamma=0.95, lam=1e-4, feasible=W),
 }
+
+
+WITH_ONES_OWN = WRAPPERS | {"Halfway": lambda n, a: Halfway(n, learner=a)}
+LONGER: list[Chain] = [chain for k in range(4) for chain in itertools.product(WITH_ONES_OWN, repeat=k)]
+"""Chains of the project's wrappers and of one without a rank."""
 
 
 @pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
@@ -61,6 +66,15 @@ def test_a_combination_keeps_every_limit_or_is_refused_with_a_way_out(
 @given(st.sampled_from(CHAINS), st.sampled_from(list(SETS)), st.integers(0, 10**6))
 def test_limits_hold_on_any_stream(chain: Chain, limits: str, seed: int) -> None:
     check_chain(chain, limits, LEARNERS["aggressive"](N, SETS[limits]), seed)
+
+
+@pytest.mark.parametrize("limits", SETS)
+def test_a_wrapper_without_a_rank_goes_everywhere_but_into_holdings(limits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(WRAPPERS, "Halfway", WITH_ONES_OWN["Halfway"])
+    monkeypatch.setitem(IDENTITIES, "Halfway", lambda n, a: Halfway(n, learner=a, pace=1.0))
+    for chain in LONGER:
+        if "Halfway" in chain:
+            check_chain(chain, limits, LEARNERS["aggressive"](N, SETS[limits]))
 
 
 def test_what_breaks_a_limit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,14 +96,14 @@ def test_what_breaks_a_limit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (lambda: Vote(2, members=[Tilted(2, learner=PA(2))]), "Tilted(n, learner=Vote(n, members=[..., ...]))"),
         (
-            lambda: Vote(2, members=[CostAware(2, learner=Vote(2, members=[PA(2)]))]),
+            lambda: Vote(2, members=[Halfway(2, learner=Vote(2, members=[PA(2)]))]),
             "keep one of them: Vote(n, members=[..., ...])",
         ),
         (lambda: Tilted(2, learner=Tilted(2, learner=PA(2))), "keep one of them: Tilted(n, learner=...)"),
         (lambda: Holdings(2, learner=Holdings(2, learner=PA(2))), "keep one of them: Holdings(n, learner=...)"),
         (
-            lambda: Tilted(2, learner=TopNames(2, learner=PA(2), max_names=1)),
-            "TopNames(n, learner=Tilted(n, learner=...), max_names=1)",
+            lambda: Vote(2, members=[Halfway(2, learner=Tilted(2, learner=PA(2)))]),
+            "Vote goes inside Tilted, not around it: Tilted(n, learner=Vote(n, members=[..., ...]))",
         ),
     ],
 )
@@ -109,10 +123,10 @@ def test_a_wrapper_copies_its_learner_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 # ------------------------------------------------------------------ drift
 
-STILL = WRAPPERS | {"Tilted": IDENTITIES["Tilted"]}
+STILL = WRAPPERS | {"Tilted": IDENTITIES["Tilted"], "Halfway": lambda n, a: Halfway(n, learner=a, pace=1.0)}
 
 
-@pytest.mark.parametrize("chain", [c for c in CHAINS if c[-1:] == ("Holdings",) and not is_refused(c, False)], ids="-".join)
+@pytest.mark.parametrize("chain", [c for c in LONGER if c[-1:] == ("Holdings",) and not is_refused(c)], ids="-".join)
 def test_a_passive_learner_in_holdings_drifts_through_every_wrapper(chain: tuple[str, ...]) -> None:
     for make in (lambda n: PA(n, eps=1.0), ConstantWeights, lambda n: AdaGrad(n)):
         learner = make(2)
@@ -121,9 +135,9 @@ def test_a_passive_learner_in_holdings_drifts_through_every_wrapper(chain: tuple
         np.testing.assert_allclose(learner.update([0.1, 0.0], 0.05), [0.55 / 1.05, 0.5 / 1.05], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in WRAPPERS if name != "Holdings"])
+@pytest.mark.parametrize("name", [name for name in WITH_ONES_OWN if name != "Holdings"])
 def test_holdings_around_a_wrapper_tells_the_right_order(name: str) -> None:
-    wrapper = WRAPPERS[name](2, PA(2))
+    wrapper = WITH_ONES_OWN[name](2, PA(2))
     way_out = rf"{name}\(n, (learner=Holdings\(n, learner=\.\.\.\)|members=\[Holdings\(n, learner=\.\.\.\), \.\.\.\])\)"
     with pytest.raises(ParameterError, match=way_out):
         Holdings(2, learner=wrapper)
@@ -167,13 +181,6 @@ def test_constant_weights_in_holdings_are_bought_and_held() -> None:
     np.testing.assert_array_equal(twin.run(X, Y), learner.run(X, Y))
 
 
-def test_a_limit_on_one_member_of_a_vote_is_enough_to_refuse() -> None:
-    vote = Vote(4, members=[PA(4), PA(4, feasible=CappedSimplex(0.4))])
-    for make in (TopNames, CostAware):
-        with pytest.raises(ParameterError, match="CappedSimplex"):
-            make(4, learner=vote)
-
-
 # ------------------------------------------------------------------ learners that know something already
 
 
@@ -182,7 +189,7 @@ def trained(learner: OnlineAlgorithm) -> OnlineAlgorithm:
     return learner
 
 
-@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize("name", WITH_ONES_OWN)
 @pytest.mark.parametrize(
     "make", [lambda: PA(4), lambda: LeastSquares(4, gamma=[1.0, 0.9]), lambda: ConstantWeights(4)], ids=["PA", "LS", "constant"]
 )
@@ -190,44 +197,59 @@ def test_a_learner_that_has_learned_is_refused_and_left_as_it_is(name: str, make
     learner = trained(make())
     before = fingerprint(learner)
     with pytest.raises(ParameterError, match=r"learned from 20 rounds already.*fresh\(\)"):
-        WRAPPERS[name](4, learner)
+        WITH_ONES_OWN[name](4, learner)
     assert fingerprint(learner) == before
-    WRAPPERS[name](4, learner.fresh())
+    WITH_ONES_OWN[name](4, learner.fresh())
 
 
-@pytest.mark.parametrize("name", [name for name in WRAPPERS if name not in ("Holdings", "TopNames")])
+@pytest.mark.parametrize("name", [name for name in WITH_ONES_OWN if name != "Holdings"])
 def test_so_is_a_wrapper_that_has_learned(name: str) -> None:
-    with pytest.raises(ParameterError, match="CostAware has learned"):
-        WRAPPERS[name](4, trained(CostAware(4, learner=PA(4))))
+    with pytest.raises(ParameterError, match="Halfway has learned"):
+        WITH_ONES_OWN[name](4, trained(Halfway(4, learner=PA(4))))
 
 
-@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize("name", WITH_ONES_OWN)
 def test_a_learner_that_was_restricted_is_refused(name: str) -> None:
     learner = PA(4)
     learner.restrict([True, True, True, False])
     with pytest.raises(ParameterError, match=r"restricted.*fresh\(\)"):
-        WRAPPERS[name](4, learner)
+        WITH_ONES_OWN[name](4, learner)
 
 
-# ------------------------------------------------------------------ few names
+# ------------------------------------------------------------------ weights of its own
 
 
-def test_names_that_cannot_be_traded_fill_the_limit_without_dust() -> None:
-    learner = TopNames(5, learner=PA(5, eps=0.0), max_names=2)
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        held = learner.weights > 0.0
-        learner.update(0.02 * rng.standard_normal(5), 0.01 * rng.standard_normal())
-        held = learner.weights > 0.0
-        w = learner.update(0.02 * rng.standard_normal(5), 0.01, observed=~held)
-        np.testing.assert_array_equal(w, np.where(held, w, 0.0))
-        assert np.count_nonzero(w) <= 2
+def apart() -> Halfway:
+    """A wrapper that holds something else than its learner, after a round in which a name was not seen."""
+    learner = Halfway(5, learner=PA(5, eps=0.0))
+    learner.update([0.05, 0.0, 0.0, -0.05, 0.0], 0.05)
+    learner.update([0.0, -0.05, 0.05, 0.0, 0.0], 0.05, observed=[False, True, True, True, True])
+    assert np.abs(learner.weights - learner._inner.weights).max() > 0.01
+    return learner
 
 
 def test_nothing_moves_while_nobody_is_seen() -> None:
-    learner = TopNames(5, learner=PA(5, eps=0.0), max_names=2)
-    learner.update([0.05, 0.0, 0.0, -0.05, 0.0], 0.05)
-    learner.update([0.0, -0.05, 0.05, 0.0, 0.0], 0.05, observed=[False, True, True, True, True])
+    learner = apart()
     before = learner.weights
     for _ in range(3):
         np.testing.assert_array_equal(learner.update(np.zeros(5), 0.01, observed=np.zeros(5, dtype=bool)), before)
+
+
+def test_names_that_cannot_be_traded_keep_the_weights_of_the_wrapper_and_not_those_inside() -> None:
+    learner = apart()
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        before, seen = learner.weights, rng.random(5) < 0.6
+        w = learner.update(0.02 * rng.standard_normal(5), 0.01 * rng.standard_normal(), observed=seen)
+        np.testing.assert_array_equal(w[~seen], before[~seen])
+        assert_on_simplex(w)
+
+
+def test_what_leaves_goes_to_the_others_inside_and_outside() -> None:
+    learner, stay = apart(), np.array([True, True, False, True, True])
+    assert learner.weights[2] > 0.0
+    w = learner.restrict(stay)
+    assert w[2] == learner._inner.weights[2] == 0.0
+    for weights in (w, learner._inner.weights):
+        assert_on_simplex(weights)
+    assert np.abs(w - learner._inner.weights).max() > 0.01

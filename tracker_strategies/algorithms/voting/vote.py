@@ -49,7 +49,7 @@ class Vote(Wrapper):
         Learners for N assets and one target each, at least one, of any class, which have learned nothing so far. Fresh copies of
         them vote; those that were given are left alone. One with several portfolios, as :class:`LeastSquares` with several
         discounts, has as many votes. The mean keeps the limits of a set that all members share; of several sets it keeps none
-        but the simplex. :class:`TopNames` belongs around the vote: the mean of a few names each is many.
+        but the simplex. The mean of a few names each is many names.
     names : sequence of str, optional
         One for each vote, all different; by default the members' classes, numbered where needed.
     rate : float, default 8

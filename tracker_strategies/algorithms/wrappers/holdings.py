@@ -44,9 +44,9 @@ class Holdings(Wrapper):
         Number of assets N.
     learner : OnlineAlgorithm
         A learner for N assets that has learned nothing so far; a fresh copy of it learns, the one given is left alone. It has to
-        go on from the weights it holds: AROW and the rule "rda" do not. Around a wrapper (:class:`Vote`, :class:`TopNames`,
-        :class:`CostAware`, :class:`Tilted`) this class could not reach the weights inside: it belongs inside the wrapper,
-        ``CostAware(n, learner=Holdings(n, learner=PA(n)))``.
+        go on from the weights it holds: AROW and the rule "rda" do not. Around a wrapper (:class:`Vote`, :class:`Tilted`) this
+        class could not reach the weights inside: it belongs inside the wrapper,
+        ``Tilted(n, learner=Holdings(n, learner=PA(n)))``.
 
     Notes
     -----

@@ -31,8 +31,7 @@ class Tilted(Wrapper):
     n_assets : int
         Number of assets N.
     learner : OnlineAlgorithm
-        A learner of portfolios that has learned nothing so far; a fresh copy of it learns. Not :class:`TopNames`, which belongs
-        around this class: a tilt leads to other names.
+        A learner of portfolios that has learned nothing so far; a fresh copy of it learns.
     side : SideInformation, default NegativeLogReturn()
         :math:`h_t`: a term or a sum of terms.
     lam : float, optional
