@@ -42,6 +42,12 @@ entry_turnover
     Value bought plus value sold in the entry, over the account's value at the close before each fill; summed, not per bar.
 entry_cost_bps
     10^4 times commission and slippage of those trades, over the account's value; summed, not per bar.
+breaches_active, breaches_passive, breaches_forced
+    Bars with a limit that a decision broke without need (never), that prices carried a holding over, or that had to give way:
+    see :mod:`~tracker_strategies.analysis.breaches`.
+idle_cash
+    Mean over bars of the share of the account that decisions leave in cash, beyond ``min_cash``, because a limit forces them to:
+    caps that cannot hold more, a turnover that does not reach, lots that are too large.
 
 Trades filled at the close at which the account gets to its target belong to the entry, and so does what they cost: the first
 scored bar begins with what was left after them.
@@ -74,10 +80,14 @@ METRIC_KEYS = (
     "entry_active_return",
     "entry_turnover",
     "entry_cost_bps",
+    "breaches_active",
+    "breaches_passive",
+    "breaches_forced",
+    "idle_cash",
 )
 
 #: Those that count bars.
-COUNTS = ("n_bars", "entry_bars")
+COUNTS = ("n_bars", "entry_bars", "breaches_active", "breaches_passive", "breaches_forced")
 
 #: Those that depend on which index the account is compared with.
 TRACKING_KEYS = (

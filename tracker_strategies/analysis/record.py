@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from datafeeds.checks import bars_per_year
+from tracker_strategies.analysis.breaches import bars_outside
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS, TRACKING_KEYS, time_weighted, tracking_metrics
 from tracker_strategies.errors import DataError, ParameterError
@@ -69,6 +70,10 @@ class RunRecord:
         Cash paid in (+) or taken out (-), booked after the fills of the bar; None when there was none.
     entry : Entry
         Between which rows the account got to its target; by default it was there at the first.
+    breaches : DataFrame, optional
+        Where the run was outside its limits, as :mod:`~tracker_strategies.analysis.breaches` tells; None where it had none.
+    invested : float
+        Share of the account that decisions invest where no limit forbids it.
     whole : RunRecord, optional
         The run that this is the scored part of.
     """
@@ -94,6 +99,8 @@ class RunRecord:
     kernels: str | None = None
     flow: FloatArray | None = None
     entry: Entry = field(default_factory=Entry)
+    breaches: pd.DataFrame | None = None
+    invested: float = 1.0
     whole: RunRecord | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -211,6 +218,7 @@ class RunRecord:
             turnover=turnover,
             cost=cost,
             orders=late.reset_index(drop=True),
+            breaches=None if self.breaches is None else self.breaches[self.breaches["date"] >= self.dates[base]],
             entry=entry.later(base),
             whole=self.whole or self,
         )
@@ -237,6 +245,8 @@ class RunRecord:
             core["cost_bps"] = 1e4 * float((part.cost[1:] / part.value[:-1]).mean())
             core["n_holdings"] = float((part.weights[1:] > 1e-12).sum(axis=1).mean())
         core["final_value"] = float(part.value[-1])
+        core |= {f"breaches_{kind}": float(bars_outside(part.breaches, kind)) for kind in ("active", "passive", "forced")}
+        core["idle_cash"] = float(part.idle_cash.mean()) if part.breaches is not None else 0.0
         core |= (self.whole or self)._entry_metrics(target)
         return {key: int(core[key]) if key in COUNTS else core[key] for key in METRIC_KEYS}
 
@@ -259,6 +269,14 @@ class RunRecord:
             "entry_turnover": float(self.turnover[trades].sum()),
             "entry_cost_bps": 1e4 * float((self.cost[trades] / base[trades.start - 1 : trades.stop - 1]).sum()),
         }
+
+    @property
+    def idle_cash(self) -> FloatArray:
+        """(T,) share of the account that each decision left in cash because a limit forced it to; 0 before the first."""
+        if self.decisions is None or self.breaches is None:
+            return np.zeros(len(self.value))
+        invested = self.decisions.sum(axis=1)
+        return np.asarray(np.where(invested > 0.0, np.maximum(self.invested - invested, 0.0), 0.0))
 
     def metrics_by_target(self) -> dict[str, Any]:
         """What ``metrics.json`` holds: the figures, and with several indices under ``targets`` those against each of them."""

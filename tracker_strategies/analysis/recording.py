@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import backtrader as bt
 
+from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import read_run
 from tracker_strategies.errors import DataError
@@ -34,6 +35,10 @@ def new_record(
 ) -> RunRecord:
     """The record of a run of a class with these parameters; ``columns`` are all fields that those do not tell."""
     sectors = params.get("sectors")
+    keeper = None if tracker is None else tracker.keeper
+    if keeper is not None and columns.get("decisions") is not None:
+        arrays = (columns[name] for name in ("symbols", "dates", "weights", "decisions"))
+        columns |= {"breaches": breach_table(keeper, *arrays), "invested": keeper.promised.total}
     return RunRecord(
         strategy=getattr(cls, "alias_name", "") or cls.__name__,
         params={**params, **({} if costs is None else {"costs": asdict(costs)})},

@@ -33,11 +33,12 @@ RUN_FILES = {
     "returns.parquet",
     "orders.parquet",
     "diagnostics.parquet",
+    "breaches.parquet",
     SHEET,
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "
-_COLUMNS = ("value", "portfolio", "active", "turnover", "cost", "flow")
+_COLUMNS = ("value", "portfolio", "active", "turnover", "cost", "flow", "idle_cash")
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy", "numba")
 
 
@@ -50,7 +51,8 @@ def write_run(
     eval_from: float | str | None = None,
     seed: int | None = None,
 ) -> Path:
-    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders`` and ``diagnostics`` (Parquet).
+    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders``, ``breaches`` and
+    ``diagnostics`` (Parquet).
 
     The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
     refused. Same inputs, same bytes, but for the time stamp in ``run.json``. Whoever wants a page calls
@@ -68,6 +70,8 @@ def write_run(
             pd.DataFrame(record.decisions, index=dates, columns=list(record.symbols)).to_parquet(stage / "decisions.parquet")
         returns_frame(record).to_parquet(stage / "returns.parquet")
         record.orders.to_parquet(stage / "orders.parquet", index=False)
+        if record.breaches is not None:
+            record.breaches.to_parquet(stage / "breaches.parquet", index=False)
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
     return target
@@ -111,6 +115,8 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             periods_per_year=told.get("bars_per_year", math.nan),
             decisions=_optional(place / "decisions.parquet", lambda frame: frame.to_numpy()),
             diagnostics=_optional(place / "diagnostics.parquet", lambda frame: frame),
+            breaches=_optional(place / "breaches.parquet", lambda frame: frame),
+            invested=told.get("invested", 1.0),
             seen=None if seen.all() else seen,
             blend=np.array(told["blend"] if "blend" in told else told["omega"] or ()),  # its name before
             events=tuple(told["events"]),
@@ -160,6 +166,8 @@ def returns_frame(record: RunRecord) -> pd.DataFrame:
     frame.loc[: record.part.dates[0], "active"] = np.nan
     frame["turnover"], frame["cost"] = record.turnover, record.cost
     frame["flow"] = 0.0 if record.flow is None else record.flow
+    if record.breaches is not None:
+        frame["idle_cash"] = record.idle_cash
     return frame.join(levels)
 
 
@@ -192,6 +200,7 @@ def describe(
         },
         "bars_per_year": record.periods_per_year,
         "entry": asdict(record.entry),
+        "invested": record.invested,
         "first_scored": first_scored(scored),
         "events": list(record.events),
         "cash": float(record.value[0]),

@@ -1,0 +1,149 @@
+"""Where a run was outside its limits, and why: decisions that could not keep them, and prices that carried holdings over them.
+
+kind
+    ``forced``: the limit could not hold together with what could not be traded on that bar, and gave way. ``passive``: decided
+    within the limit, and carried over it by prices. ``inherited``: the account was outside when the run began, or when the limit
+    was set. ``active``: a decision that broke a limit which it could have kept. There are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tracker_strategies.execution.mandate.keeper import Keeper
+from tracker_strategies.execution.mandate.limits import Limits
+from tracker_strategies.execution.mandate.record import Forced
+
+FloatArray = NDArray[np.float64]
+
+COLUMNS = ("date", "limit", "item", "value", "bound", "kind", "reason")
+KINDS = ("active", "passive", "forced", "inherited")
+#: Weights are kept to this.
+EXACT = 1e-9
+#: Reasons, by kind.
+REASONS = {
+    "active": "decided outside the limit",
+    "passive": "prices moved after the decision",
+    "forced": "could not hold with what could not be traded on this bar",
+    "inherited": "held before the limit was set",
+}
+
+
+def breach_table(
+    keeper: Keeper, symbols: Sequence[str], dates: NDArray[np.datetime64], held: FloatArray, decided: FloatArray
+) -> pd.DataFrame:
+    """All breaches of a run, in the order of time.
+
+    Parameters
+    ----------
+    keeper : Keeper
+        As the run left it.
+    symbols : sequence of N str
+        Columns of the arrays.
+    dates : (T,) datetime64
+    held, decided : (T, N) float
+        Weights at the closes, and those decided there.
+    """
+    place = {symbol: i for i, symbol in enumerate(symbols)}
+    order = np.array([place[symbol] for symbol in keeper.symbols])
+    held, decided, limits = held[:, order], decided[:, order], keeper.promised
+    lot = keeper.mandate.lot
+    made = decided.any(axis=1)
+    fresh = made & np.r_[True, (decided[1:] != decided[:-1]).any(axis=1)]  # a decision stands until the next
+    forced = _by_date(keeper.forced, dates)
+    rows: list[tuple[Any, ...]] = []
+    for t, limit, item, value, bound in _outside(limits, keeper.symbols, decided, fresh, within_a_lot=lot > 0.0):
+        kind = "forced" if (limit, item) in forced.get(t, ()) else "active"
+        rows.append((t, limit, item, value, bound, kind))
+    for event in keeper.forced:
+        if event.limit == "max_turnover":
+            t = int(np.searchsorted(dates, np.datetime64(event.date, "ns")))
+            rows.append((t, event.limit, event.item, event.value, event.bound, "forced"))
+    began = _first(made)
+    standing: set[tuple[str, str]] = set()
+    said = {row[:3] for row in rows}
+    changes = {t: given for t, given in forced.items()}
+    found = list(_outside(limits, keeper.symbols, held, np.arange(len(held)) > began, within_a_lot=lot > 0.0))
+    at = 0
+    for t in range(began, len(held)):
+        while at < len(found) and found[at][0] == t:
+            _, limit, item, value, bound = found[at]
+            at += 1
+            if (t, limit, item) not in said:
+                rows.append((t, limit, item, value, bound, "forced" if (limit, item) in standing else "passive"))
+        if fresh[t] or t in changes:
+            standing = changes.get(t, set())
+    rows.sort(key=lambda row: row[0])
+    return pd.DataFrame(
+        [(dates[t], limit, item, value, bound, kind, REASONS[kind]) for t, limit, item, value, bound, kind in rows],
+        columns=list(COLUMNS),
+    ).astype({"date": "datetime64[ns]", "value": float, "bound": float})
+
+
+def _first(made: NDArray[np.bool_]) -> int:
+    return int(made.argmax()) if made.any() else len(made)
+
+
+def _by_date(events: Iterable[Forced], dates: NDArray[np.datetime64]) -> dict[int, set[tuple[str, str]]]:
+    found: dict[int, set[tuple[str, str]]] = {}
+    for event in events:
+        t = int(np.searchsorted(dates, np.datetime64(event.date, "ns")))
+        found.setdefault(t, set()).add((event.limit, event.item))
+    return found
+
+
+def _outside(
+    limits: Limits, symbols: Sequence[str], weights: FloatArray, rows: NDArray[np.bool_], *, within_a_lot: bool
+) -> list[tuple[int, str, str, float, float]]:
+    """(row, limit, item, value, bound) of everything in these rows that is outside the limits, by row."""
+    found: list[tuple[int, str, str, float, float]] = []
+    which = np.flatnonzero(rows)
+    w = weights[which]
+
+    def note(limit: str, wrong: NDArray[np.bool_], values: FloatArray, bounds: FloatArray, names: Sequence[str]) -> None:
+        for k, i in np.argwhere(wrong).tolist():
+            found.append((int(which[k]), limit, names[i], float(values[k, i]), float(bounds[i])))
+
+    over = (w > limits.upper + EXACT) & (limits.upper > 0.0)
+    note("max_weight", over, w, limits.upper, symbols)
+    note("exclude", (w > 0.0) & (limits.upper <= 0.0), w, limits.upper, symbols)
+    if not within_a_lot:
+        note("min_weight", (w > 0.0) & (w < limits.least - EXACT), w, limits.least, symbols)
+        note("must_hold", w < limits.must - EXACT, w, limits.must, symbols)
+    if limits.groups:
+        sums = np.stack([w[:, group.members].sum(axis=1) for group in limits.groups], axis=1)
+        low, high = (np.array([getattr(group, side) for group in limits.groups]) for side in ("lower", "upper"))
+        names = [group.name for group in limits.groups]
+        note("max_sector", sums > high + EXACT, sums, high, names)
+        if not within_a_lot:
+            note("min_sector", sums < low - EXACT, sums, low, names)
+    cash = 1.0 - w.sum(axis=1, keepdims=True)
+    note("min_cash", cash < limits.min_cash - EXACT, cash, np.array([limits.min_cash]), [""])
+    if limits.max_names is not None:
+        count = np.count_nonzero(w, axis=1).astype(np.float64)[:, None]
+        note("max_names", count > limits.max_names, count, np.array([float(limits.max_names)]), [""])
+    return sorted(found, key=lambda row: row[0])
+
+
+def bars_outside(breaches: pd.DataFrame | None, kind: str) -> int:
+    """Number of bars with a breach of a kind."""
+    return 0 if breaches is None else int(breaches.loc[breaches["kind"] == kind, "date"].nunique())
+
+
+def sentence(breaches: pd.DataFrame, decisions: FloatArray, n_bars: int) -> str:
+    """How the limits were kept, in one sentence."""
+    active, forced = (bars_outside(breaches, kind) for kind in ("active", "forced"))
+    text = f"limits kept in {n_bars - active - forced} of {n_bars} decisions"
+    if forced:
+        names = ", ".join(sorted(set(breaches.loc[breaches["kind"] == "forced", "limit"])))
+        text += f"; {forced} forced ({names})"
+    passive = breaches[breaches["kind"] == "passive"]
+    if len(passive):
+        most = 100.0 * float((passive["value"] - passive["bound"]).abs().max())
+        text += f"; passive on {passive['date'].nunique()} bars, at most {most:.2g} percentage points"
+    return text
