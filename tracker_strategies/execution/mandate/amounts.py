@@ -180,8 +180,9 @@ def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, 
 def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float) -> FloatArray:
     """Return the weights with what rounding has left of the binding sums removed, by the smallest change of the free names."""
     k = problem.n_factors
+    missed = problem.excess(w)
     for _ in range(3):
-        if problem.excess(w) <= EXACT:
+        if missed <= EXACT:
             break
         sums = problem.rows[k:] @ w
         over, under = sums - problem.high[k:], sums - problem.low[k:]
@@ -193,6 +194,10 @@ def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float) -> Floa
         weight = np.where((w > problem.lower) & (w < problem.upper) & (w != problem.held), problem.inverse, 0.0)
         H = (matrix * weight) @ matrix.T
         size = np.sqrt(np.maximum(H.diagonal(), 1e-300))
-        step = np.linalg.lstsq(H / np.outer(size, size), gap / size, rcond=1e-14)[0] / size
-        w = np.clip(w - (step @ matrix) * weight, problem.lower, problem.upper)
+        step = np.linalg.lstsq(H / np.outer(size, size), gap / size, rcond=1e-11)[0] / size
+        closer = np.clip(w - (step @ matrix) * weight, problem.lower, problem.upper)
+        left = problem.excess(closer)
+        if left >= missed:
+            break
+        w, missed = closer, left
     return w

@@ -19,6 +19,8 @@ SINGULAR = 1e-11
 EMPTY = 1e-12
 """Least infeasibility that is called one, per unit of multiplier."""
 EXACT = 1e-13
+PATIENCE = 5
+"""Steps without gain, close to the top, before it is called the top."""
 STALLED = 1e-8
 """Most that weights may still move when the multipliers can no longer."""
 
@@ -28,7 +30,7 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
     nu = nu.copy()
     rows, k = problem.rows, problem.n_factors
     limited = np.isfinite(problem.turnover)
-    before = np.inf
+    best, idle = np.inf, 0
     for _ in range(STEPS):
         w, free, sign = problem.at(rows.T @ nu, theta)
         gap, counts = problem.missed(w, nu)
@@ -48,11 +50,13 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
             return None
         ahead = _ahead(problem, nu, theta, step, float(np.abs(gap[counts]).max())) or _along(problem, nu, theta, step)
         # Where steps fall below the resolution of the multipliers, what is left is left to the weights themselves.
-        stuck = ahead is None or bool((np.abs(ahead[0] - nu) <= 4e-16 * np.abs(nu)).all() and ahead[1] == theta)
-        if stuck or (left <= STALLED and left >= before):
-            return answer if left <= STALLED else None
-        assert ahead is not None
-        (nu, theta), before = ahead, left
+        stuck = ahead is not None and bool((np.abs(ahead[0] - nu) <= 4e-16 * np.abs(nu)).all() and ahead[1] == theta)
+        close = left <= max(STALLED, 100.0 * noise)
+        idle = idle + 1 if close and left >= best else 0
+        if ahead is None or stuck or idle > PATIENCE:
+            return answer if close else None
+        best = min(best, left)
+        nu, theta = ahead
     return None
 
 
