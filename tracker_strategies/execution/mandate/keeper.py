@@ -167,10 +167,10 @@ class Keeper:
         turnover = np.inf if limit is None else account.payable_turnover(limit, costs)
         metric = self.model.metric() if metric is None else Metric(self._in(metric[0]), self._in(metric[1]))
         bar = self._bar(target, held, account, active, metric, turnover)
-        weights, region = self._amounts(target, bar.region, metric, date, note=note)
+        weights, region = self._amounts(target, bar.region, bar.can_sell, metric, date, note=note)
         aim = weights
         if not self.entered and np.isfinite(turnover):
-            aim = self._amounts(target, replace(bar.region, turnover=np.inf), metric, date, note=False)[0]
+            aim = self._amounts(target, replace(bar.region, turnover=np.inf), bar.can_sell, metric, date, note=False)[0]
         if self.mandate.band:
             weights = banded(weights, region, self.mandate.band)
         shares = None
@@ -231,7 +231,7 @@ class Keeper:
         return _Bar(region, can_buy, ~fixed, lots)
 
     def _amounts(
-        self, target: FloatArray, region: Region, metric: Metric, date: Any, *, note: bool
+        self, target: FloatArray, region: Region, tradable: BoolArray, metric: Metric, date: Any, *, note: bool
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
         if not self.mandate.cost_aware and inside(target, region):
@@ -239,10 +239,10 @@ class Keeper:
         price = self._price_of_trading()
         solution = nearest(target, region, metric, no_trade=price, start=self._start)
         if not solution.feasible:
-            region, gave = relax(region, must=self.limits.must)
+            region, gave = relax(region, must=self.limits.must, tradable=tradable)
             solution = nearest(target, region, metric, no_trade=price)
             if note:
-                self.forced += said(gave, date, self.symbols, self.limits)
+                self.forced += said(gave.get("relaxed", ()), date, self.symbols, self.limits)
             assert solution.feasible, "a region that has given way is not empty"
         self._start = solution.multipliers
         return solution.weights, region
