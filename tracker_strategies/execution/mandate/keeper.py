@@ -24,7 +24,7 @@ from tracker_strategies.execution.mandate.lots import round_lots
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names import choose
-from tracker_strategies.execution.mandate.record import Forced, said
+from tracker_strategies.execution.mandate.record import Forced, said, stuck
 from tracker_strategies.execution.mandate.relaxing import relax
 from tracker_strategies.execution.rebalancer import Rebalancer
 
@@ -179,6 +179,8 @@ class Keeper:
             weights = shares * self._in(account.prices) / account.value
             aim = weights if np.isinf(turnover) else aim
         self._aim = aim
+        if note and not bar.can_sell.all():
+            self.forced += stuck(weights, ~bar.can_sell, date, self.symbols, self.promised)
         moved = (np.abs(weights - held) > SAME) | ((weights == 0.0) & (held > 0.0))
         weights = self._out(weights)
         weights.setflags(write=False)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tracker_strategies.execution.mandate.limits import Limits
+import numpy as np
+
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits
 
 #: Limits whose items are names, and those whose items are groups.
 OF_NAMES, OF_GROUPS = ("min_weight", "max_weight", "must_hold"), ("min_sector", "max_sector")
@@ -37,4 +39,20 @@ def said(gave: Iterable[tuple[str, int | None, float, float]], date: Any, symbol
     for limit, item, asked, now in gave:
         name = "" if item is None else limits.groups[item].name if limit in OF_GROUPS else symbols[item]
         found.append(Forced(date, limit, name, float(now), float(asked)))
+    return found
+
+
+def stuck(weights: FloatArray, fixed: BoolArray, date: Any, symbols: Sequence[str], limits: Limits) -> list[Forced]:
+    """Limits that names which cannot be traded are outside of."""
+    found = []
+    for i in np.flatnonzero(fixed & (weights > 0.0)).tolist():
+        w = float(weights[i])
+        if w > limits.upper[i]:
+            found.append(Forced(date, "max_weight" if limits.upper[i] > 0.0 else "exclude", symbols[i], w, float(limits.upper[i])))
+        if w < limits.least[i]:
+            found.append(Forced(date, "min_weight", symbols[i], w, float(limits.least[i])))
+    for i in np.flatnonzero(fixed & (weights < limits.must)).tolist():
+        found.append(Forced(date, "must_hold", symbols[i], float(weights[i]), float(limits.must[i])))
+    if limits.max_names is not None and (count := int(np.count_nonzero(weights))) > limits.max_names:
+        found.append(Forced(date, "max_names", "", float(count), float(limits.max_names)))
     return found
