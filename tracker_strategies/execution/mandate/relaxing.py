@@ -26,7 +26,7 @@ ORDER = ("total", "min_weight", "min_sector", "max_turnover", "min_cash", "max_s
 """What gives way, first to last; floors of names that must be held go with those of groups."""
 DUST = 1e-10
 """Amounts below it are the solver's rounding."""
-SAFETY = (1e-12, 1e-11, 1e-10, 1e-9)
+SAFETY = (1e-11, 1e-10, 1e-9)
 """What a relaxed bound gives beyond its least amount, so that rounding does not empty the region again: the first that does."""
 TOLERANCE = 1e-10
 
