@@ -13,85 +13,112 @@ import numpy as np
 from tracker_strategies.execution.mandate.dual import Dual
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 
-STEPS = 400
-DAMPING = 1e-12
-"""Damping, as a share of the curvature that all names together would have."""
+STEPS = 200
+SINGULAR = 1e-11
+"""Least curvature that is one, for multipliers scaled to a curvature of one each."""
 EMPTY = 1e-12
 """Least infeasibility that is called one, per unit of multiplier."""
 EXACT = 1e-13
+STALLED = 1e-8
+"""Most that weights may still move when the multipliers can no longer."""
 
 
 def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, float] | None:
     """Return the weights and the multipliers at the top of the dual, or None if the region is empty (or no top was found)."""
     nu = nu.copy()
-    rows, k, tau = problem.rows, problem.n_factors, problem.turnover
-    limited = np.isfinite(tau)
-    every = (rows * rows) @ problem.inverse
-    damping = DAMPING * np.append(np.where(every > 0.0, every, 1.0), float(problem.inverse.sum()))
-    damping[:k] = 0.0
+    rows, k = problem.rows, problem.n_factors
+    limited = np.isfinite(problem.turnover)
+    before = np.inf
     for _ in range(STEPS):
-        if _proves_empty(problem, nu, theta):
-            return None
         w, free, sign = problem.at(rows.T @ nu, theta)
         gap, counts = problem.missed(w, nu)
         excess = problem.overtraded(w) if limited else 0.0
-        turning = limited and (theta > 0.0 or excess > 0.0)
-        gap, counts = np.append(gap, excess), np.append(counts, turning)
-        step, weight = _direction(problem, gap, counts, np.append(nu, theta), free, sign, damping)
-        if step is None:
-            return w, nu, theta
-        if not limited:
-            step[-1] = 0.0
-        moved = -(rows.T @ step[:-1] + sign * step[-1]) * weight
-        noise = EXACT + 4e-16 * float(np.abs(rows.T @ nu * problem.inverse)[free].max(initial=0.0))
-        if max(np.abs(moved).max(), np.abs(gap[k:][counts[k:]]).max(initial=0.0)) <= noise:
-            return np.clip(w + moved, problem.lower, problem.upper), nu, theta
-        if _proves_empty(problem, step[:-1], max(step[-1], 0.0)):
+        gap, counts = np.append(gap, excess), np.append(counts, limited and (theta > 0.0 or excess > 0.0))
+        weight = np.where(free, problem.inverse, 0.0)
+        # Multipliers that cancel leave a rounding of their own size in the pull on a name.
+        noise = EXACT + 1e-15 * float((np.abs(nu) @ np.abs(rows) * weight).max())
+        step = _direction(problem, np.where(counts, gap, 0.0), np.append(nu, theta), counts, sign, weight, noise)
+        moved = (rows.T @ step[:-1] + sign * step[-1]) * weight
+        left = max(float(np.abs(moved).max()), float(np.abs(gap[k:][counts[k:]]).max(initial=0.0)))
+        exposed = np.abs(rows[:k]) @ np.abs(w - problem.wish)
+        answer = np.clip(w - moved, problem.lower, problem.upper), nu, theta
+        if left <= noise and (np.abs(gap[:k]) <= EXACT * exposed).all():
+            return answer
+        if _proves_empty(problem, nu, theta) or _proves_empty(problem, step[:-1], max(float(step[-1]), 0.0)):
             return None
-        found = _along(problem, nu, theta, step)
-        if found is None:
-            return None
-        nu, theta = found
+        ahead = _ahead(problem, nu, theta, step, float(np.abs(gap[counts]).max())) or _along(problem, nu, theta, step)
+        # Where steps fall below the resolution of the multipliers, what is left is left to the weights themselves.
+        stuck = ahead is None or bool((np.abs(ahead[0] - nu) <= 4e-16 * np.abs(nu)).all() and ahead[1] == theta)
+        if stuck or (left <= STALLED and left >= before):
+            return answer if left <= STALLED else None
+        assert ahead is not None
+        (nu, theta), before = ahead, left
     return None
 
 
 def _direction(
-    problem: Dual, gap: FloatArray, counts: BoolArray, now: FloatArray, free: BoolArray, sign: FloatArray, damping: FloatArray
-) -> tuple[FloatArray | None, FloatArray]:
-    """Return a direction in which the dual rises (None at the top), and 1/d of the free names.
+    problem: Dual, gap: FloatArray, now: FloatArray, counts: BoolArray, sign: FloatArray, weight: FloatArray, noise: float
+) -> FloatArray:
+    """Return a direction in which the dual rises; zero at the top.
 
-    A multiplier at zero may only move to the side on which its constraint is missed. Where the Newton step would have it
-    otherwise it is left out; if nothing else is left to improve, the constraint missed most is taken alone.
+    A multiplier at zero may only move to the side on which its constraint is missed. Where the direction would have it otherwise
+    it is left out; if nothing else is left to improve, such constraints are tried one by one, those missed most first.
     """
-    weight = np.where(free, problem.inverse, 0.0)
-    matrix = np.vstack((problem.rows, sign))
-    H = problem.curvature(matrix, weight)
-    H[np.diag_indices_from(H)] += damping
+    H = problem.curvature(np.vstack((problem.rows, sign)), weight)
+    size = np.sqrt(np.where(H.diagonal() > 0.0, H.diagonal(), float(problem.inverse.mean())))
+    H /= np.outer(size, size)
     fresh = counts & (now == 0.0)
     fresh[: problem.n_factors] = False
     fresh[:-1] &= ~problem.equal
-    size = np.sqrt(H.diagonal())
-    H /= np.outer(size, size)
-    right = gap / size
     settled = counts & ~fresh
-    while True:
-        step = np.zeros(len(gap))
-        chosen = np.flatnonzero(settled | fresh)
-        if not len(chosen):
-            return None, weight
-        step[chosen] = np.linalg.lstsq(H[np.ix_(chosen, chosen)], right[chosen], rcond=1e-15)[0] / size[chosen]
-        wrong = fresh & (step * gap <= 0.0)
+    entering = fresh
+    while entering.any():
+        step = _uphill(H, gap, size, settled | entering)
+        wrong = entering & (step * gap <= 0.0)
         if not wrong.any():
-            return step, weight
-        fresh &= ~wrong
-        if not fresh.any() and float(np.abs(gap[settled]).max(initial=0.0)) <= EXACT:
-            worst = int(np.argmax(np.where(wrong, np.abs(gap), 0.0)))
-            fresh[worst] = True
-            settled = settled & (now != 0.0)
-            if step[worst] * gap[worst] <= 0.0 and not settled.any():
-                step[:] = 0.0
-                step[worst] = gap[worst] / H[worst, worst] / size[worst] ** 2
-                return step, weight
+            return step
+        entering = entering & ~wrong
+    step = _uphill(H, gap, size, settled)
+    if np.abs(gap[settled]).max(initial=0.0) > noise:
+        return step
+    for j in np.argsort(-np.abs(np.where(fresh, gap, 0.0)))[: int(fresh.sum())]:
+        only = settled.copy()
+        only[j] = True
+        alone = _uphill(H, gap, size, only)
+        if alone[j] * gap[j] > 0.0:
+            return alone
+    return step
+
+
+def _uphill(H: FloatArray, gap: FloatArray, size: FloatArray, chosen: BoolArray) -> FloatArray:
+    """Return the Newton step in the chosen multipliers; where none exists, the part of the gradient that no free name answers to."""
+    step = np.zeros(len(gap))
+    at = np.flatnonzero(chosen)
+    if not len(at):
+        return step
+    values, vectors = np.linalg.eigh(H[np.ix_(at, at)])
+    part = (gap / size)[at] @ vectors
+    answered = values > SINGULAR
+    lost = vectors @ np.where(answered, 0.0, part)
+    if np.abs(lost * size[at]).max() > max(EXACT, 1e-6 * float(np.abs(gap[at]).max())):
+        step[at] = lost
+    else:
+        step[at] = vectors @ np.divide(part, values, out=np.zeros(len(at)), where=answered)
+    return step / size
+
+
+def _ahead(problem: Dual, nu: FloatArray, theta: float, step: FloatArray, missed: float) -> tuple[FloatArray, float] | None:
+    """Return the multipliers after the whole step if it changes no side and misses less than half as much; else None."""
+    after, turned = nu + step[:-1], theta + float(step[-1])
+    if turned < 0.0 or (~problem.equal & (after * nu < 0.0)).any():
+        return None
+    w, _, _ = problem.at(problem.rows.T @ after, turned)
+    gap, counts = problem.missed(w, after)
+    left = float(np.abs(gap[counts]).max(initial=0.0))
+    if np.isfinite(problem.turnover):
+        excess = problem.overtraded(w)
+        left = max(left, abs(excess) if turned > 0.0 else excess)
+    return (after, turned) if left <= 0.5 * missed else None
 
 
 def _slope(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> float:
@@ -116,12 +143,14 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
         return _slope(problem, nu + s * step[:-1], max(theta + s * step[-1], 0.0), step)
 
     # The slope falls along the direction, and is linear between two breaks: find the last piece that still begins by rising.
+    # A slope of the size of a rounding is none: the dual is flat along what groups have in common.
+    flat = EMPTY * float(np.abs(step[problem.n_factors :]).sum())
     edges = np.concatenate(((0.0,), breaks, (cut,)))
     low, high = 0, len(edges) - 2
     while low < high:
         middle = (low + high + 1) // 2
         inside = 0.5 * (edges[middle] + edges[middle + 1]) if np.isfinite(edges[middle + 1]) else edges[middle] * 2.0 + 1.0
-        if slope(inside) > 0.0:
+        if slope(inside) > flat:
             low = middle
         else:
             high = middle - 1
@@ -133,7 +162,10 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
         width = b - a if np.isfinite(b) else a + 1.0
         first, second = slope(a + 0.25 * width), slope(a + 0.75 * width)
         fall = 2.0 * (first - second) / width
-        top = a + 0.25 * width + first / fall if fall > 0.0 else (b if first > 0.0 else a)
+        if first + 0.25 * width * fall <= flat:
+            s = a
+            break
+        top = a + 0.25 * width + first / fall if fall * width > flat else (b if first > flat else a)
         s = min(max(top, a), b)
         if s < b:
             break
