@@ -15,7 +15,9 @@ is tried, and the usual bar costs one small solution. The others are tried with 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice, product
 
 import numpy as np
 
@@ -53,7 +55,7 @@ class Chosen:
     leaving : (N,) bool
         Names in the support that are on their way out: the turnover does not allow to sell them in full now.
     start : optional
-        What the next bar may start from.
+        Prices of names and groups, where the next bar may start.
     """
 
     support: BoolArray
@@ -113,7 +115,7 @@ def choose(
     leaving = np.zeros(len(wish), bool)
     if np.isfinite(turnover):
         support, lower, upper, leaving = staged(bar, support, lower, upper, turnover, point)
-    return Chosen(support, lower, upper, feasible, leaving, None if point is None else point.multipliers)
+    return Chosen(support, lower, upper, feasible, leaving, None if point is None else point.prices)
 
 
 def _own(bar: Bar, start: Start | None) -> Point | None:
@@ -151,7 +153,7 @@ def _from_nothing(bar: Bar) -> Point | None:
         worth = bar.best(bar.allowed | bar.fixed)
         scores = [np.where(relaxed.weights >= 0.5 * bar.floor, relaxed.weights, 0.0), relaxed.gains]
         for score in scores if worth is None else [*scores, worth.gains]:
-            point = bar.best(_picked(bar, score, bar.allowed))
+            point = bar.best(_picked(bar, score, bar.allowed), relaxed.prices)
             if point is not None:
                 found.append(_improved(bar, _repeated(bar, point), _tries(bar, FIRST_TRIES), 0.0))
     if not found:
@@ -170,7 +172,7 @@ def _tries(bar: Bar, usual: int) -> int:
 def _repeated(bar: Bar, point: Point) -> Point:
     """Take the names that the multipliers find worth most, as long as that is better."""
     for _ in range(8):
-        better = bar.best(_picked(bar, point.gains, bar.allowed))
+        better = bar.best(_picked(bar, point.gains, bar.allowed), point.prices)
         if better is None or better.value >= point.value * (1 - _STRICT):
             break
         point = better
@@ -246,9 +248,12 @@ def _improved(bar: Bar, point: Point, tries: int, share: float) -> Point:
     """Exchange, add or drop one name at a time, while that saves more than `share` of the squared distance."""
     while tries > 0:
         enough = max(share, _STRICT) * point.value
-        for trial in _exchanges(bar, point, enough, tries):
+        trials: Iterable[BoolArray] = _exchanges(bar, point, enough, tries)
+        if share == 0.0 and tries > FIRST_TRIES:  # a small market, chosen from nothing: two names at once too
+            trials = chain(trials, _exchanges_of_two(bar, point, enough))
+        for trial in islice(trials, tries):
             tries -= 1
-            better = bar.best(trial)
+            better = bar.best(trial, point.prices)
             if better is not None and better.value < point.value - enough:
                 point = better
                 break
@@ -285,3 +290,18 @@ def _exchanges(bar: Bar, point: Point, enough: float, most: int) -> list[BoolArr
             trial[into[i]] = True
         result.append(trial)
     return result
+
+
+def _exchanges_of_two(bar: Bar, point: Point, enough: float) -> Iterator[BoolArray]:
+    """Yield the choices in which up to two names go and up to two come, two on one side at least, as in :func:`_exchanges`."""
+    out = np.flatnonzero(point.support & bar.allowed & ~bar.forced).tolist()
+    into = np.flatnonzero(bar.allowed & ~point.support).tolist()
+    some = [[list(c) for k in range(3) for c in combinations(names, k)] for names in (out, into)]
+    pairs = [(float(point.gains[i].sum() - point.gains[j].sum()), j, i) for j, i in product(*some) if max(len(j), len(i)) == 2]
+    for bound, j, i in sorted(pairs, key=lambda pair: -pair[0]):
+        if bound <= enough:
+            return
+        trial = point.support.copy()
+        trial[j], trial[i] = False, True
+        if bar.fits(trial):
+            yield trial

@@ -66,15 +66,15 @@ class Point(NamedTuple):
         Half its squared distance to the wish.
     gains : (N,) float
         At most what `value` falls by if a name may be held, or rises by if it may not be: for the sum of several names too.
-    multipliers : optional
-        What the next bar may start from.
+    prices : tuple of (N,) float, (G,) float and float
+        What each name, held or not, is priced at, and each group: where a similar problem may start.
     """
 
     support: BoolArray
     weights: FloatArray
     value: float
     gains: FloatArray
-    multipliers: Start | None
+    prices: Start
 
 
 class Bar:
@@ -135,6 +135,8 @@ class Bar:
             missing = near @ metric.B - self.pulled
             loads = metric.B / metric.d[:, None]
             near = near - loads @ np.linalg.solve(np.eye(B.shape[1]) + metric.B.T @ loads, missing)
+        if start is not None:
+            start = (start[0][names] + metric.d * (near - z[names]), start[1], 0.0)
         found = nearest(near, region, metric, start=start)
         if not found.feasible:
             return None
@@ -144,11 +146,11 @@ class Bar:
         factors = error @ B
         value = 0.5 * float(error @ (d * error) + factors @ factors)
         # Prices of the total and the groups; with the factors they tell what a name outside would add.
-        pull = B @ factors
+        pull, prices = B @ factors, np.zeros(len(groups.members))
         if found.weights is not near and found.multipliers is not None:
             prices = found.multipliers[1]
             rest = found.multipliers[0] - metric.B @ (metric.B.T @ (found.weights - near)) - groups.rows[:, names].T @ prices
-            pull = pull + groups.rows.T @ prices + float(np.median(rest))
+            pull = pull + groups.rows.T @ prices + float(rest[0])
         x = np.minimum(np.maximum(z - pull / d, floor), self.cap)
         gains = x * (d * z - pull - 0.5 * d * x)
-        return Point(support, weights, value, gains, found.multipliers)
+        return Point(support, weights, value, gains, (pull, prices, 0.0))
