@@ -15,14 +15,15 @@ is tried, and the usual bar costs one small solution. The others are tried with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, islice, product
+from itertools import chain, islice
 
 import numpy as np
 
 from tracker_strategies.execution.mandate.amounts import Start
 from tracker_strategies.execution.mandate.choices import most_invested
+from tracker_strategies.execution.mandate.exchanges import exchanges, exchanges_of_two
 from tracker_strategies.execution.mandate.leaving import staged
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
@@ -51,7 +52,8 @@ class Chosen:
     lower, upper : (N,) float
         Bounds of each name on this bar: 0 outside the support, what is held for a name that cannot be traded.
     feasible : bool
-        Whether the limits, turnover aside, can hold with these names. If not, no choice of names is feasible.
+        Whether the limits, turnover aside, can hold with these names. If not, no choice of names is feasible. Where every name
+        may be held there is no choice, and only names that must be held are looked at.
     leaving : (N,) bool
         Names in the support that are on their way out: the turnover does not allow to sell them in full now.
     start : optional
@@ -106,10 +108,10 @@ def choose(
     bar = Bar(wish, held, limits, metric, can_buy, must_keep)
     point = None
     if bar.most >= np.count_nonzero(bar.allowed | bar.fixed) and not bar.counted and not limits.least.any():
-        support, feasible = bar.allowed | bar.fixed, True  # nothing to choose
+        support, feasible = bar.allowed | bar.fixed, bar.served  # nothing to choose
     else:
         point = _own(bar, start) or _from_held(bar, start) or _from_nothing(bar)
-        feasible = point is not None
+        feasible = point is not None and bar.served
         support = point.support if point is not None else _least_infeasible(bar)
     lower, upper = np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0)
     leaving = np.zeros(len(wish), bool)
@@ -248,9 +250,9 @@ def _improved(bar: Bar, point: Point, tries: int, share: float) -> Point:
     """Exchange, add or drop one name at a time, while that saves more than `share` of the squared distance."""
     while tries > 0:
         enough = max(share, _STRICT) * point.value
-        trials: Iterable[BoolArray] = _exchanges(bar, point, enough, tries)
+        trials: Iterable[BoolArray] = exchanges(bar, point, enough, tries)
         if share == 0.0 and tries > FIRST_TRIES:  # a small market, chosen from nothing: two names at once too
-            trials = chain(trials, _exchanges_of_two(bar, point, enough))
+            trials = chain(trials, exchanges_of_two(bar, point, enough))
         for trial in islice(trials, tries):
             tries -= 1
             better = bar.best(trial, point.prices)
@@ -260,48 +262,3 @@ def _improved(bar: Bar, point: Point, tries: int, share: float) -> Point:
         else:
             break
     return point
-
-
-def _exchanges(bar: Bar, point: Point, enough: float, most: int) -> list[BoolArray]:
-    """Return the choices one name away that may save more than `enough`, by falling bounds of what they save."""
-    support, gains, groups = point.support, point.gains, bar.groups
-    out = np.flatnonzero(support & bar.allowed & ~bar.forced)
-    into = np.flatnonzero(bar.allowed & ~support)
-    if len(into) > most and not bar.counted:  # the best few suffice where any may come for any
-        into = into[np.argsort(-gains[into], kind="stable")[:most]]
-    # One more row and column for "none": a name is only added, or only dropped.
-    bound = np.append(gains[into], 0.0)[None, :] - np.append(gains[out], 0.0)[:, None]
-    if np.count_nonzero(support) >= bar.most:
-        bound[-1] = -np.inf
-    bound[-1, -1] = -np.inf
-    if bar.counted:
-        full = groups.rows @ support >= bar.group_most
-        comes, goes = groups.rows[full][:, into], groups.rows[full][:, out]
-        blocked = np.vstack([(1.0 - goes).T @ comes, comes.sum(axis=0, keepdims=True)]) > 0
-        bound[:, :-1][blocked] = -np.inf
-    chosen = np.flatnonzero(bound.ravel() > enough)
-    chosen = chosen[np.argsort(-bound.ravel()[chosen], kind="stable")[:most]]
-    result = []
-    for j, i in zip(*np.unravel_index(chosen, bound.shape), strict=True):
-        trial = support.copy()
-        if j < len(out):
-            trial[out[j]] = False
-        if i < len(into):
-            trial[into[i]] = True
-        result.append(trial)
-    return result
-
-
-def _exchanges_of_two(bar: Bar, point: Point, enough: float) -> Iterator[BoolArray]:
-    """Yield the choices in which up to two names go and up to two come, two on one side at least, as in :func:`_exchanges`."""
-    out = np.flatnonzero(point.support & bar.allowed & ~bar.forced).tolist()
-    into = np.flatnonzero(bar.allowed & ~point.support).tolist()
-    some = [[list(c) for k in range(3) for c in combinations(names, k)] for names in (out, into)]
-    pairs = [(float(point.gains[i].sum() - point.gains[j].sum()), j, i) for j, i in product(*some) if max(len(j), len(i)) == 2]
-    for bound, j, i in sorted(pairs, key=lambda pair: -pair[0]):
-        if bound <= enough:
-            return
-        trial = point.support.copy()
-        trial[j], trial[i] = False, True
-        if bar.fits(trial):
-            yield trial

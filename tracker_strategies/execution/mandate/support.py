@@ -93,6 +93,8 @@ class Bar:
         Names that are held and cannot be traded; other names that may be held; those of them that must be.
     floor, cap : (N,) float
         Least and most of each name, if it is held.
+    served : bool
+        Whether every name that must be held can be.
     """
 
     def __init__(
@@ -107,11 +109,26 @@ class Bar:
         self.floor = np.minimum(self.floor, self.cap)
         self.forced = self.allowed & (limits.must > 0)
         self.cap[self.fixed] = self.floor[self.fixed] = held[self.fixed]
-        sure = self.fixed | self.forced
-        self.most = _NEVER if limits.max_names is None else max(limits.max_names, int(np.count_nonzero(sure)))
-        self.group_most = np.maximum(self.groups.most, (self.groups.rows @ sure).astype(np.int64))
+        self.most = _NEVER if limits.max_names is None else max(limits.max_names, int(np.count_nonzero(self.fixed)))
+        self.group_most = np.maximum(self.groups.most, (self.groups.rows @ self.fixed).astype(np.int64))
         self.counted = bool((self.group_most < _NEVER).any())
+        wanted = limits.must > 0
+        self.served = True
+        if wanted.any():
+            self._drop_what_has_no_place()
+            self.served = not np.any(wanted & ~self.forced & ~(self.fixed & (held >= limits.must)))
         self.pulled = wish @ metric.B
+
+    def _drop_what_has_no_place(self) -> None:
+        """Take names that must be held, and for which those that cannot be sold leave no place, from the allowed ones."""
+        if self.fits(self.fixed | self.forced):
+            return
+        wanted = np.flatnonzero(self.forced)
+        self.forced = np.zeros(len(self.forced), bool)
+        for i in wanted[np.argsort(self.held[wanted] == 0, kind="stable")]:
+            self.forced[i] = True
+            if not self.fits(self.fixed | self.forced):
+                self.forced[i] = self.allowed[i] = False
 
     def fits(self, support: BoolArray) -> bool:
         """Whether a choice of names keeps the counts."""
