@@ -15,12 +15,15 @@ is tried, and the usual bar costs one small solution. The others are tried with 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 import numpy as np
 
 from tracker_strategies.execution.mandate.amounts import Start
 from tracker_strategies.execution.mandate.choices import most_invested
+from tracker_strategies.execution.mandate.exchanges import exchanges, exchanges_of_two
 from tracker_strategies.execution.mandate.leaving import staged
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
@@ -49,11 +52,12 @@ class Chosen:
     lower, upper : (N,) float
         Bounds of each name on this bar: 0 outside the support, what is held for a name that cannot be traded.
     feasible : bool
-        Whether the limits, turnover aside, can hold with these names. If not, no choice of names is feasible.
+        Whether the limits, turnover aside, can hold with these names. If not, no choice of names is feasible. Where every name
+        may be held there is no choice, and only names that must be held are looked at.
     leaving : (N,) bool
         Names in the support that are on their way out: the turnover does not allow to sell them in full now.
     start : optional
-        What the next bar may start from.
+        Prices of names and groups, where the next bar may start.
     """
 
     support: BoolArray
@@ -104,16 +108,16 @@ def choose(
     bar = Bar(wish, held, limits, metric, can_buy, must_keep)
     point = None
     if bar.most >= np.count_nonzero(bar.allowed | bar.fixed) and not bar.counted and not limits.least.any():
-        support, feasible = bar.allowed | bar.fixed, True  # nothing to choose
+        support, feasible = bar.allowed | bar.fixed, bar.served  # nothing to choose
     else:
         point = _own(bar, start) or _from_held(bar, start) or _from_nothing(bar)
-        feasible = point is not None
+        feasible = point is not None and bar.served
         support = point.support if point is not None else _least_infeasible(bar)
     lower, upper = np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0)
     leaving = np.zeros(len(wish), bool)
     if np.isfinite(turnover):
         support, lower, upper, leaving = staged(bar, support, lower, upper, turnover, point)
-    return Chosen(support, lower, upper, feasible, leaving, None if point is None else point.multipliers)
+    return Chosen(support, lower, upper, feasible, leaving, None if point is None else point.prices)
 
 
 def _own(bar: Bar, start: Start | None) -> Point | None:
@@ -151,7 +155,7 @@ def _from_nothing(bar: Bar) -> Point | None:
         worth = bar.best(bar.allowed | bar.fixed)
         scores = [np.where(relaxed.weights >= 0.5 * bar.floor, relaxed.weights, 0.0), relaxed.gains]
         for score in scores if worth is None else [*scores, worth.gains]:
-            point = bar.best(_picked(bar, score, bar.allowed))
+            point = bar.best(_picked(bar, score, bar.allowed), relaxed.prices)
             if point is not None:
                 found.append(_improved(bar, _repeated(bar, point), _tries(bar, FIRST_TRIES), 0.0))
     if not found:
@@ -170,7 +174,7 @@ def _tries(bar: Bar, usual: int) -> int:
 def _repeated(bar: Bar, point: Point) -> Point:
     """Take the names that the multipliers find worth most, as long as that is better."""
     for _ in range(8):
-        better = bar.best(_picked(bar, point.gains, bar.allowed))
+        better = bar.best(_picked(bar, point.gains, bar.allowed), point.prices)
         if better is None or better.value >= point.value * (1 - _STRICT):
             break
         point = better
@@ -246,42 +250,15 @@ def _improved(bar: Bar, point: Point, tries: int, share: float) -> Point:
     """Exchange, add or drop one name at a time, while that saves more than `share` of the squared distance."""
     while tries > 0:
         enough = max(share, _STRICT) * point.value
-        for trial in _exchanges(bar, point, enough, tries):
+        trials: Iterable[BoolArray] = exchanges(bar, point, enough, tries)
+        if share == 0.0 and tries > FIRST_TRIES:  # a small market, chosen from nothing: two names at once too
+            trials = chain(trials, exchanges_of_two(bar, point, enough))
+        for trial in islice(trials, tries):
             tries -= 1
-            better = bar.best(trial)
+            better = bar.best(trial, point.prices)
             if better is not None and better.value < point.value - enough:
                 point = better
                 break
         else:
             break
     return point
-
-
-def _exchanges(bar: Bar, point: Point, enough: float, most: int) -> list[BoolArray]:
-    """Return the choices one name away that may save more than `enough`, by falling bounds of what they save."""
-    support, gains, groups = point.support, point.gains, bar.groups
-    out = np.flatnonzero(support & bar.allowed & ~bar.forced)
-    into = np.flatnonzero(bar.allowed & ~support)
-    if len(into) > most and not bar.counted:  # the best few suffice where any may come for any
-        into = into[np.argsort(-gains[into], kind="stable")[:most]]
-    # One more row and column for "none": a name is only added, or only dropped.
-    bound = np.append(gains[into], 0.0)[None, :] - np.append(gains[out], 0.0)[:, None]
-    if np.count_nonzero(support) >= bar.most:
-        bound[-1] = -np.inf
-    bound[-1, -1] = -np.inf
-    if bar.counted:
-        full = groups.rows @ support >= bar.group_most
-        comes, goes = groups.rows[full][:, into], groups.rows[full][:, out]
-        blocked = np.vstack([(1.0 - goes).T @ comes, comes.sum(axis=0, keepdims=True)]) > 0
-        bound[:, :-1][blocked] = -np.inf
-    chosen = np.flatnonzero(bound.ravel() > enough)
-    chosen = chosen[np.argsort(-bound.ravel()[chosen], kind="stable")[:most]]
-    result = []
-    for j, i in zip(*np.unravel_index(chosen, bound.shape), strict=True):
-        trial = support.copy()
-        if j < len(out):
-            trial[out[j]] = False
-        if i < len(into):
-            trial[into[i]] = True
-        result.append(trial)
-    return result

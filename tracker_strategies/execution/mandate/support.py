@@ -66,15 +66,15 @@ class Point(NamedTuple):
         Half its squared distance to the wish.
     gains : (N,) float
         At most what `value` falls by if a name may be held, or rises by if it may not be: for the sum of several names too.
-    multipliers : optional
-        What the next bar may start from.
+    prices : tuple of (N,) float, (G,) float and float
+        What each name, held or not, is priced at, and each group: where a similar problem may start.
     """
 
     support: BoolArray
     weights: FloatArray
     value: float
     gains: FloatArray
-    multipliers: Start | None
+    prices: Start
 
 
 class Bar:
@@ -93,6 +93,8 @@ class Bar:
         Names that are held and cannot be traded; other names that may be held; those of them that must be.
     floor, cap : (N,) float
         Least and most of each name, if it is held.
+    served : bool
+        Whether every name that must be held can be.
     """
 
     def __init__(
@@ -107,11 +109,26 @@ class Bar:
         self.floor = np.minimum(self.floor, self.cap)
         self.forced = self.allowed & (limits.must > 0)
         self.cap[self.fixed] = self.floor[self.fixed] = held[self.fixed]
-        sure = self.fixed | self.forced
-        self.most = _NEVER if limits.max_names is None else max(limits.max_names, int(np.count_nonzero(sure)))
-        self.group_most = np.maximum(self.groups.most, (self.groups.rows @ sure).astype(np.int64))
+        self.most = _NEVER if limits.max_names is None else max(limits.max_names, int(np.count_nonzero(self.fixed)))
+        self.group_most = np.maximum(self.groups.most, (self.groups.rows @ self.fixed).astype(np.int64))
         self.counted = bool((self.group_most < _NEVER).any())
+        wanted = limits.must > 0
+        self.served = True
+        if wanted.any():
+            self._drop_what_has_no_place()
+            self.served = not np.any(wanted & ~self.forced & ~(self.fixed & (held >= limits.must)))
         self.pulled = wish @ metric.B
+
+    def _drop_what_has_no_place(self) -> None:
+        """Take names that must be held, and for which those that cannot be sold leave no place, from the allowed ones."""
+        if self.fits(self.fixed | self.forced):
+            return
+        wanted = np.flatnonzero(self.forced)
+        self.forced = np.zeros(len(self.forced), bool)
+        for i in wanted[np.argsort(self.held[wanted] == 0, kind="stable")]:
+            self.forced[i] = True
+            if not self.fits(self.fixed | self.forced):
+                self.forced[i] = self.allowed[i] = False
 
     def fits(self, support: BoolArray) -> bool:
         """Whether a choice of names keeps the counts."""
@@ -135,6 +152,8 @@ class Bar:
             missing = near @ metric.B - self.pulled
             loads = metric.B / metric.d[:, None]
             near = near - loads @ np.linalg.solve(np.eye(B.shape[1]) + metric.B.T @ loads, missing)
+        if start is not None:
+            start = (start[0][names] + metric.d * (near - z[names]), start[1], 0.0)
         found = nearest(near, region, metric, start=start)
         if not found.feasible:
             return None
@@ -144,11 +163,11 @@ class Bar:
         factors = error @ B
         value = 0.5 * float(error @ (d * error) + factors @ factors)
         # Prices of the total and the groups; with the factors they tell what a name outside would add.
-        pull = B @ factors
+        pull, prices = B @ factors, np.zeros(len(groups.members))
         if found.weights is not near and found.multipliers is not None:
             prices = found.multipliers[1]
             rest = found.multipliers[0] - metric.B @ (metric.B.T @ (found.weights - near)) - groups.rows[:, names].T @ prices
-            pull = pull + groups.rows.T @ prices + float(np.median(rest))
+            pull = pull + groups.rows.T @ prices + float(rest[0])
         x = np.minimum(np.maximum(z - pull / d, floor), self.cap)
         gains = x * (d * z - pull - 0.5 * d * x)
-        return Point(support, weights, value, gains, found.multipliers)
+        return Point(support, weights, value, gains, (pull, prices, 0.0))
