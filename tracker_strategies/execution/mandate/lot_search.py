@@ -69,16 +69,18 @@ class LotSearch:
     market : Market
     wish : (N,) float
         Weights that were wanted.
-    held : (N,) float
-        Lots before the trade.
+    held, origin : (N,) float
+        Lots before the trade, and those from which on a change has a price.
     kept : (N,) float
         Value of odd parts of lots that stay, because they cannot be sold.
     lots : (N,) float
         Lots to begin with.
     """
 
-    def __init__(self, market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray, lots: FloatArray) -> None:
-        self.market, self.wish, self.held, self.kept, self.lots = market, wish, held, kept, lots
+    def __init__(
+        self, market: Market, wish: FloatArray, held: FloatArray, origin: FloatArray, kept: FloatArray, lots: FloatArray
+    ) -> None:
+        self.market, self.wish, self.held, self.origin, self.kept, self.lots = market, wish, held, origin, kept, lots
         self._wanted = float(wish.sum())
         self._curve = market.own + np.einsum("ij,ij->i", market.loads, market.loads)
         self._plain = bool((market.entry <= 1.0).all() and (market.stay <= 1.0).all())
@@ -117,16 +119,16 @@ class LotSearch:
 
     def gains(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Change of squared error and price of trading for the next buy and the next sell of each name, and their values."""
-        m, lots, held = self.market, self.lots, self.held
+        m, lots, origin = self.market, self.lots, self.origin
         buy, sell = self.steps()
         bought, sold = buy * m.value, sell * m.value
-        up, down = np.where(lots >= held, m.price, -m.price), np.where(lots <= held, m.price, -m.price)
+        up, down = np.where(lots >= origin, m.price, -m.price), np.where(lots <= origin, m.price, -m.price)
         rise = bought * (self._slope + bought * self._curve) + buy * up
         fall = sold * (sold * self._curve - self._slope) + sell * down
         if m.fee_price > 0.0:
-            begun = np.where(lots == held, m.fee_price, 0.0)
-            rise += begun - np.where(lots + buy == held, m.fee_price, 0.0)
-            fall += begun - np.where(lots - sell == held, m.fee_price, 0.0)
+            begun = np.where(lots == origin, m.fee_price, 0.0)
+            rise += begun - np.where(lots + buy == origin, m.fee_price, 0.0)
+            fall += begun - np.where(lots - sell == origin, m.fee_price, 0.0)
         rise[lots + buy > m.high] = np.inf
         fall[lots - sell < m.low] = np.inf
         return rise, fall, bought, sold
@@ -224,22 +226,22 @@ class LotSearch:
         less = np.array([si, np.minimum(np.maximum(np.rint(bj * vj / vi), si), most)])
         more = np.array([bj, np.maximum(np.rint(si * vi / vj), bj)])
         a, b = less * vi, more * vj
-        hi, hj = (self.lots - self.held)[out][:, None], (self.lots - self.held)[into]
-        moved_i, moved_j = np.abs(hi - less) - np.abs(hi), np.abs(hj + more) - np.abs(hj)
+        moved = self.lots - self.origin
+        hi, hj = moved[out][:, None], moved[into]
         change = a * (a * self._curve[out][:, None] - self._slope[out][:, None]) + b * (b * self._curve[into] + self._slope[into])
         change -= 2.0 * a * b * (m.loads[out] @ m.loads[into].T)
-        change += moved_i * m.price[out][:, None] + moved_j * m.price[into]
+        change += (np.abs(hi - less) - np.abs(hi)) * m.price[out][:, None] + (np.abs(hj + more) - np.abs(hj)) * m.price[into]
         if m.fee_price > 0.0:
             orders = (hi == 0.0) * 1.0 - (hi == less) + (hj == 0.0) * 1.0 - (hj == -more)
             change += m.fee_price * orders
-        change[self._closed_pairs(out, into, less, more, a, b, moved_i * vi + moved_j * vj)] = np.inf
+        change[self._closed_pairs(out, into, less, more, a, b)] = np.inf
         best = np.unravel_index(int(change.argmin()), change.shape)
         if not change[best] < 0.0:
             return None
         return [(int(out[best[1]]), -float(less[best])), (int(into[best[2]]), float(more[best]))]
 
     def _closed_pairs(
-        self, out: IndexArray, into: IndexArray, less: FloatArray, more: FloatArray, a: FloatArray, b: FloatArray, moved: FloatArray
+        self, out: IndexArray, into: IndexArray, less: FloatArray, more: FloatArray, a: FloatArray, b: FloatArray
     ) -> BoolArray:
         """Pairs of sells and buys, worth a and b, that some limit forbids."""
         m = self.market
@@ -249,7 +251,10 @@ class LotSearch:
         spare = self.cash + ROUNDING
         closed |= b * (1.0 + m.rate[into]) + m.fee > a * (1.0 - m.rate[out][:, None]) - m.fee + spare if self._costs else b > a + spare
         if self._limited:
-            closed |= moved > m.turnover - self.traded + ROUNDING
+            moved = (self.lots - self.held) * m.value
+            hi, hj = moved[out][:, None], moved[into]
+            traded = np.abs(hi - a) - np.abs(hi) + np.abs(hj + b) - np.abs(hj)
+            closed |= traded > m.turnover - self.traded + ROUNDING
         for group, whole in zip(m.groups, self.group_sums, strict=True):
             i, j = np.isin(out, group.members)[:, None], np.isin(into, group.members)
             after = whole - np.where(i, a, 0.0) + np.where(j, b, 0.0)

@@ -131,7 +131,10 @@ def round_lots(
         groups=limits.groups,
         max_names=limits.max_names,
     )
-    search = LotSearch(market, wish, held, kept, _start(market, wish, held, kept))
+    start = _start(market, wish, held, kept)
+    # Many lots are traded as if they were fractions: whether that pays was decided with the wish.
+    origin = np.where(np.abs(start - held) > FAR, start, held)
+    search = LotSearch(market, wish, held, origin, kept, start)
     _cure(search)
     search.improve(most=4 * len(value) + 100)
     return search.lots.astype(np.int64)
@@ -170,11 +173,7 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray)
         sold = min(held[i], np.floor((left + ROUNDING) / m.value[i])) if left < np.inf else held[i]
         lots[i] -= max(sold, 0.0)
         left -= max(sold, 0.0) * m.value[i]
-    want = np.maximum(wish - kept, 0.0) / m.value
-    far = 0.0 if not held.any() else FAR
-    goal = np.where(want > lots + far, np.floor(want + WHOLE), np.where(want < lots - far, np.ceil(want - WHOLE), lots))
-    goal = np.where(m.high > 0.0, np.clip(goal, m.low, m.high), lots)
-    goal = np.where((goal > 0.0) & (goal < m.entry) & (goal != lots), lots, goal)
+    goal = _jumped(m, lots, np.maximum(wish - kept, 0.0) / m.value, FAR if held.any() else 0.0)
     if m.max_names is not None or any(g.max_names is not None for g in m.groups):
         goal = np.where(lots > 0.0, goal, lots)
     asked = float(np.abs(goal - lots) @ m.value)
@@ -182,6 +181,19 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray)
         goal = lots + np.trunc((goal - lots) * max(left, 0.0) / asked)
         goal = np.where((goal > 0.0) & (goal < m.stay), lots, goal)
     return goal
+
+
+def _jumped(market: Market, lots: FloatArray, want: FloatArray, far: float) -> FloatArray:
+    """Return lots with those that are far from `want` rounded to it: down, and up again as far as the money goes."""
+    m = market
+    jumps = (np.abs(want - lots) > far) & (m.high > 0.0)
+    goal = np.where(jumps, np.clip(np.floor(want + WHOLE), m.low, m.high), lots)
+    over = np.where(jumps & (goal < m.high), want - goal, 0.0)
+    order = np.flatnonzero(over >= 0.5)
+    order = order[np.argsort(-over[order])]
+    money = m.total - float(goal @ m.value)
+    goal[order[np.cumsum(m.value[order]) <= money]] += 1.0
+    return np.where((goal > 0.0) & (goal < m.entry) & jumps, lots, goal)
 
 
 def _cure(search: LotSearch) -> None:
