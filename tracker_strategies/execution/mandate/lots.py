@@ -20,8 +20,9 @@ NOMINAL = 2e-4
 move lots to and fro."""
 USUAL = 0.1
 """Tracking error per bar, as a share of the index's own moves, where nobody says what it is."""
-FAR = 2.0
-"""Names further than this from what is wanted, in lots, go there at once; the search does the rest."""
+FAR, MANY = 1.0, 6.0
+"""A name of more than MANY lots that is further than FAR lots from what is wanted goes there at once: one lot more or less says
+little there. The search does the rest."""
 WHOLE = 1e-9
 """Lots that miss a whole number by less than this are whole, and caps hold up to this."""
 
@@ -133,7 +134,7 @@ def round_lots(
     )
     start = _start(market, wish, held, kept)
     # Many lots are traded as if they were fractions: whether that pays was decided with the wish.
-    origin = np.where(np.abs(start - held) > FAR, start, held)
+    origin = np.where(np.maximum(start, held) > MANY, start, held)
     search = LotSearch(market, wish, held, origin, kept, start)
     _cure(search)
     search.improve(most=4 * len(value) + 100)
@@ -173,7 +174,7 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray)
         sold = min(held[i], np.floor((left + ROUNDING) / m.value[i])) if left < np.inf else held[i]
         lots[i] -= max(sold, 0.0)
         left -= max(sold, 0.0) * m.value[i]
-    goal = _jumped(m, lots, np.maximum(wish - kept, 0.0) / m.value, FAR if held.any() else 0.0)
+    goal = _jumped(m, lots, np.maximum(wish - kept, 0.0) / m.value, entry=not held.any())
     if m.max_names is not None or any(g.max_names is not None for g in m.groups):
         goal = np.where(lots > 0.0, goal, lots)
     asked = float(np.abs(goal - lots) @ m.value)
@@ -183,12 +184,14 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray)
     return goal
 
 
-def _jumped(market: Market, lots: FloatArray, want: FloatArray, far: float) -> FloatArray:
-    """Return lots with those that are far from `want` rounded to it: down, and up again as far as the money goes."""
+def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) -> FloatArray:
+    """Return lots with those that are far from `want`, all of them on the entry, rounded to it: down, and up again as far as the money goes."""
     m = market
-    jumps = (np.abs(want - lots) > far) & (m.high > 0.0)
+    jumps = m.high > 0.0
+    if not entry:
+        jumps &= (np.abs(want - lots) > FAR) & (np.maximum(want, lots) > MANY)
     goal = np.where(jumps, np.clip(np.floor(want + WHOLE), m.low, m.high), lots)
-    over = np.where(jumps & (goal < m.high), want - goal, 0.0)
+    over = np.where(jumps & (goal < m.high) & (want > MANY), want - goal, 0.0)
     order = np.flatnonzero(over >= 0.5)
     order = order[np.argsort(-over[order])]
     money = m.total - float(goal @ m.value)
