@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.mandate.limits import Limits
+from tracker_strategies.execution.mandate.lot_moves import improve
 from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market
 from tracker_strategies.execution.mandate.metric import Metric
 
@@ -137,7 +138,7 @@ def round_lots(
     origin = np.where(np.maximum(start, held) > MANY, start, held)
     search = LotSearch(market, wish, held, origin, kept, start)
     _cure(search)
-    search.improve(most=4 * len(value) + 100)
+    improve(search, most=4 * len(value) + 100)
     return search.lots.astype(np.int64)
 
 
@@ -202,47 +203,46 @@ def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) 
 def _cure(search: LotSearch) -> None:
     """Bring the lots within the limits: minima of names, sums of groups, the total."""
     m = search.market
-    for i in np.flatnonzero((search.lots > 0.0) & (search.lots < m.stay) & (m.low < search.lots)).tolist():
-        rise, fall, bought, sold = search.gains()
-        up, down = search.open_buys(rise, bought)[i], search.open_sells(fall, sold)[i]
-        if min(up, down) < np.inf:
-            search.move([(i, float(m.entry[i] - search.lots[i]) if up <= down else -float(search.lots[i]))])
-    for place, group in enumerate(m.groups):
-        some = np.zeros(len(m.value), dtype=bool)
-        some[group.members] = True
-        while search.group_sums[place] > group.upper + ROUNDING and _sell(search, some):
-            pass
-        slack = float(np.min(m.value[some & (m.high > 0.0)], initial=np.inf))
-        while search.group_sums[place] < group.lower - slack and _buy(search, some):
-            pass
+    if not search.plain:
+        for i in np.flatnonzero((search.lots > 0.0) & (search.lots < m.stay)).tolist():
+            after = search.next_lots()
+            up, down = search.open_buys(after, search.cash)[i], search.open_sells(after)[i]
+            if min(up, down) < np.inf:
+                search.move_one(i, float(after.buy[i]) if up <= down else -float(after.sell[i]))
+    for grouping in search.groupings:
+        for place in np.flatnonzero(grouping.sums > grouping.upper + ROUNDING).tolist():
+            while grouping.sums[place] > grouping.upper[place] + ROUNDING and _sell(search, grouping.of == place):
+                pass
+        for place in np.flatnonzero(grouping.sums < grouping.lower).tolist():
+            some = grouping.of == place
+            slack = float(np.min(m.value[some & (m.high > search.lots)], initial=np.inf))
+            while grouping.sums[place] < grouping.lower[place] - slack and _buy(search, some):
+                pass
     while search.cash < -ROUNDING and _sell(search, None):
         pass
 
 
 def _sell(search: LotSearch, some: BoolArray | None) -> bool:
     """Sell the lot, of some names or of any, that costs least in J for what it brings; False if there is none."""
-    _, fall, _, sold = search.gains()
+    after = search.next_lots()
     if some is not None:
-        fall[~some] = np.inf
-    with np.errstate(invalid="ignore"):
-        cost = search.open_sells(fall, sold) / sold
-        if not np.isfinite(cost).any():  # floors of groups and turnover give way to what is cured here
-            cost = fall / sold
+        after.fall[~some] = np.inf
+    cost = search.open_sells(after) / after.sold
+    if not np.isfinite(cost).any():  # floors of groups and turnover give way to what is cured here
+        cost = after.fall / after.sold
     i = int(cost.argmin())
     if not np.isfinite(cost[i]):
         return False
-    search.move([(i, -float(search.steps()[1][i]))])
+    search.move_one(i, -float(after.sell[i]))
     return True
 
 
 def _buy(search: LotSearch, some: BoolArray) -> bool:
     """Buy the lot of some names that costs least in J, on credit if need be; False if there is none."""
-    rise, _, bought, _ = search.gains()
-    cash, search.cash = search.cash, np.inf
-    cost = np.where(some, search.open_buys(rise, bought), np.inf) / bought
-    search.cash = cash
+    after = search.next_lots()
+    cost = np.where(some, search.open_buys(after, np.inf), np.inf) / after.bought
     i = int(cost.argmin())
     if not np.isfinite(cost[i]):
         return False
-    search.move([(i, float(search.steps()[0][i]))])
+    search.move_one(i, float(after.buy[i]))
     return True
