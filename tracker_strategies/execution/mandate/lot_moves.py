@@ -1,4 +1,4 @@
-"""The search for whole lots: many changes at once while many help, then the best single one, then the best pair."""
+"""The search for whole lots: the best change of one name while one helps, then the best pair of a sell and a buy."""
 
 from __future__ import annotations
 
@@ -15,20 +15,12 @@ from tracker_strategies.execution.mandate.lot_search import (
 
 CANDIDATES = 20
 """Sells and buys that are tried in pairs: those that look best alone."""
-SEVERAL = 8
-"""As many changes that help alone are worth a try together."""
 
 
 def improve(search: LotSearch, most: int) -> None:
     """Change lots until no single change and no pair lowers the squared error by more than its price; `most` times at most."""
     for _ in range(most):
         after = search.next_lots()
-        idle = float(search.market.loads[0, -1]) ** 2
-        # What a buy and a sell would change if money did not matter: in company it hardly does.
-        rise = after.rise - after.bought * (idle * (after.bought + 2.0 * search.gap))
-        fall = after.fall - after.sold * (idle * (after.sold - 2.0 * search.gap))
-        if _move_several(search, after, rise, fall):
-            continue
         buys, sells = search.open_buys(after, search.cash), search.open_sells(after)
         i, j = int(buys.argmin()), int(sells.argmin())
         if min(buys[i], sells[j]) < 0.0:
@@ -36,58 +28,19 @@ def improve(search: LotSearch, most: int) -> None:
                 search.move_one(i, float(after.buy[i]))
             else:
                 search.move_one(j, -float(after.sell[j]))
-        elif not _move_pair(search, after, rise, fall):
+        elif not _move_pair(search, after):
             return
 
 
-def _move_several(search: LotSearch, after: Next, rise: FloatArray, fall: FloatArray) -> bool:
-    """Make the best quarter, or less, of all changes that help alone; False if they do not help together half as much."""
-    gain = np.minimum(rise, fall)
-    if search.counted:
-        gain[~search.inside()] = np.inf
-    names = np.flatnonzero(gain < 0.0)
-    m, some = search.market, len(names) // 4
-    if len(names) < SEVERAL:
-        return False
-    names = names[np.argsort(gain[names])[:some]]
-    buys = rise[names] <= fall[names]
-    value = np.where(buys, after.bought[names], -after.sold[names])
-    alone = np.where(buys, after.rise[names], after.fall[names])
-    while some >= 2:
-        n, v = names[:some], value[:some]
-        loads = m.loads[n]
-        shared = v @ loads
-        together = float(alone[:some].sum() + shared @ shared - np.einsum("i,ij,ij->", v * v, loads, loads))
-        if together < 0.5 * float(gain[n].sum()) and _allowed(search, n, v):
-            search.move(n, np.where(buys[:some], after.buy[n], -after.sell[n]))
-            return True
-        some //= 2
-    return False
-
-
-def _allowed(search: LotSearch, names: IndexArray, value: FloatArray) -> bool:
-    """Whether changes of several names keep within money, turnover and groups; on the safe side."""
-    m, size = search.market, np.abs(value)
-    if float(value.sum() + m.rate[names] @ size) + m.fee * len(names) > search.cash:
-        return False
-    if search.limited and float(size.sum()) > m.turnover - search.traded:
-        return False
-    for grouping in search.groupings:
-        of, n = grouping.of[names], len(grouping.sums)
-        if (np.bincount(of, np.maximum(value, 0.0), n) > np.maximum(grouping.upper - grouping.sums, 0.0)).any():
-            return False
-        if (np.bincount(of, np.maximum(-value, 0.0), n) > np.maximum(grouping.sums - grouping.lower, 0.0)).any():
-            return False
-    return True
-
-
-def _move_pair(search: LotSearch, after: Next, rise: FloatArray, fall: FloatArray) -> bool:
+def _move_pair(search: LotSearch, after: Next) -> bool:
     """Make the best sell and buy together; False if no pair is worth its price.
 
-    Tried are the next lot of each, and as many lots of the cheaper one as make up for the other.
+    Tried are those that look best if money did not matter, which in a pair it hardly does: the next lot of each, and as many lots
+    of the cheaper one as make up for the other.
     """
-    m = search.market
-    out, into = _smallest(fall), _smallest(rise)
+    m, idle = search.market, float(search.market.loads[0, -1]) ** 2
+    out = _smallest(after.fall - after.sold * (idle * (after.sold - 2.0 * search.gap)))
+    into = _smallest(after.rise - after.bought * (idle * (after.bought + 2.0 * search.gap)))
     if not len(out) or not len(into):
         return False
     vi, vj = m.value[out][:, None], m.value[into]

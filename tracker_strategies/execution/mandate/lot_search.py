@@ -80,6 +80,13 @@ class Market:
     max_names: int | None = None
 
 
+def squared_error(market: Market, wish: FloatArray, kept: FloatArray, lots: FloatArray) -> float:
+    """Return the squared error of lots, idle cash included and without what trading costs."""
+    error = lots * market.value + kept - wish
+    common = error @ market.loads
+    return float(market.own @ (error * error) + common @ common)
+
+
 class Grouping:
     """Groups that do not overlap, side by side: the group of each name, one more for names without, and the bounds of all."""
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.execution.mandate.limits import Limits
 from tracker_strategies.execution.mandate.lot_moves import improve
-from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market
+from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market, squared_error
 from tracker_strategies.execution.mandate.metric import Metric
 
 FloatArray = NDArray[np.float64]
@@ -114,7 +114,8 @@ def round_lots(
     rate = np.broadcast_to(np.asarray(cost_rate, dtype=np.float64), value.shape)
     kept, given = np.where(sellable, 0.0, odd), np.where(sellable, odd, 0.0)
     price = 2.0 * (USUAL * np.sqrt(index_variance) if error is None else error) / horizon
-    high, low = _bounds(limits, value, held, kept, buyable, sellable, support)
+    cap = _caps(limits, value, kept)
+    high, low = _bounds(limits, value, held, cap, buyable, sellable, support)
     most = np.maximum(high, 1.0)
     market = Market(
         value=value,
@@ -133,7 +134,7 @@ def round_lots(
         groups=limits.groups,
         max_names=limits.max_names,
     )
-    start = _start(market, wish, held, kept)
+    start = _start(market, wish, held, kept, np.where(limits.upper > 0.0, np.maximum(cap, low), np.inf))
     # Many lots are traded as if they were fractions: whether that pays was decided with the wish.
     origin = np.where(np.maximum(start, held) > MANY, start, held)
     search = LotSearch(market, wish, held, origin, kept, start)
@@ -142,19 +143,24 @@ def round_lots(
     return search.lots.astype(np.int64)
 
 
+def _caps(limits: Limits, value: FloatArray, kept: FloatArray) -> FloatArray:
+    """Return how many lots the cap of each name allows."""
+    room = limits.upper - kept
+    cap = np.maximum(np.floor(room / value + WHOLE), 0.0)
+    cap[cap * value > room + 0.5 * WHOLE] -= 1.0  # a lot larger than the account by far, just short of its cap
+    return np.maximum(cap, 0.0)
+
+
 def _bounds(
     limits: Limits,
     value: FloatArray,
     held: FloatArray,
-    kept: FloatArray,
+    cap: FloatArray,
     buyable: BoolArray,
     sellable: BoolArray,
     support: BoolArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return most and fewest lots of each name: what is held where it cannot be traded."""
-    cap = np.maximum(np.floor((limits.upper - kept) / value + WHOLE), 0.0)
-    # A lot that is larger than the account by far would make the slack of its cap one that can be seen.
-    cap[cap * value > limits.upper - kept + 0.5 * WHOLE] -= 1.0
     high = np.where(buyable, cap, np.minimum(cap, held))
     high[~support] = 0.0
     low = np.minimum(np.ceil(limits.must / value - WHOLE), high)
@@ -163,26 +169,26 @@ def _bounds(
     return np.maximum(high, low), low
 
 
-def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray) -> FloatArray:
+def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray, cap: FloatArray) -> FloatArray:
     """Return the lots to begin with: what is held, within its bounds; and where many lots are missing, those."""
     m = market
-    lots = np.maximum(held, m.low)
-    capped = np.minimum(lots, np.maximum(m.high, np.where(m.high > 0.0, 0.0, held)))
-    left = m.turnover - float(np.abs(capped - held) @ m.value)
-    lots = capped
-    leaving = np.flatnonzero((m.high == 0.0) & (held > 0.0))
-    for i in leaving[np.argsort(held[leaving] * m.value[leaving])].tolist():  # small ones first: they free most places
-        sold = min(held[i], np.floor((left + ROUNDING) / m.value[i])) if left < np.inf else held[i]
+    lots = np.minimum(np.maximum(held, m.low), cap)
+    left = m.turnover - float(np.abs(lots - held) @ m.value)
+    leaving = np.flatnonzero((m.high == 0.0) & (lots > 0.0))
+    for i in leaving[np.argsort(lots[leaving] * m.value[leaving])].tolist():  # small ones first: they free most places
+        sold = min(lots[i], np.floor((left + ROUNDING) / m.value[i]))
         lots[i] -= max(sold, 0.0)
         left -= max(sold, 0.0) * m.value[i]
     goal = _jumped(m, lots, np.maximum(wish - kept, 0.0) / m.value, entry=not held.any())
     if m.max_names is not None or any(g.max_names is not None for g in m.groups):
         goal = np.where(lots > 0.0, goal, lots)
     asked = float(np.abs(goal - lots) @ m.value)
-    if asked > left:
+    if asked > max(left, 0.0):
         goal = lots + np.trunc((goal - lots) * max(left, 0.0) / asked)
         goal = np.where((goal > 0.0) & (goal < m.stay), lots, goal)
-    return goal
+    # What a search has found better than the nearest lots stays: else it would be found anew on every bar.
+    better = not held.any() or squared_error(m, wish, kept, goal) < squared_error(m, wish, kept, lots)
+    return goal if better else lots
 
 
 def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) -> FloatArray:
@@ -211,29 +217,33 @@ def _cure(search: LotSearch) -> None:
                 search.move_one(i, float(after.buy[i]) if up <= down else -float(after.sell[i]))
     for grouping in search.groupings:
         for place in np.flatnonzero(grouping.sums > grouping.upper + ROUNDING).tolist():
-            while grouping.sums[place] > grouping.upper[place] + ROUNDING and _sell(search, grouping.of == place):
+            while grouping.sums[place] > grouping.upper[place] + ROUNDING and _sell(
+                search, grouping.of == place, grouping.sums[place] - grouping.upper[place]
+            ):
                 pass
         for place in np.flatnonzero(grouping.sums < grouping.lower).tolist():
             some = grouping.of == place
             slack = float(np.min(m.value[some & (m.high > search.lots)], initial=np.inf))
             while grouping.sums[place] < grouping.lower[place] - slack and _buy(search, some):
                 pass
-    while search.cash < -ROUNDING and _sell(search, None):
+    while search.cash < -ROUNDING and _sell(search, np.ones(len(m.value), dtype=bool), -search.cash):
         pass
 
 
-def _sell(search: LotSearch, some: BoolArray | None) -> bool:
-    """Sell the lot, of some names or of any, that costs least in J for what it brings; False if there is none."""
+def _sell(search: LotSearch, some: BoolArray, excess: float) -> bool:
+    """Sell a lot of each of those names that cost least in J for what they bring, until `excess` is covered; False if none can."""
     after = search.next_lots()
-    if some is not None:
-        after.fall[~some] = np.inf
+    after.fall[~some] = np.inf
     cost = search.open_sells(after) / after.sold
+    few = search.limited or len(search.groupings) > 0  # then one at a time, for each takes room from the next
     if not np.isfinite(cost).any():  # floors of groups and turnover give way to what is cured here
         cost = after.fall / after.sold
-    i = int(cost.argmin())
-    if not np.isfinite(cost[i]):
+    order = np.argsort(cost)[:1] if few else np.argsort(cost)
+    order = order[np.isfinite(cost[order])]
+    if not len(order):
         return False
-    search.move_one(i, -float(after.sell[i]))
+    order = order[: 1 + int(np.searchsorted(np.cumsum(after.sold[order]), excess))]
+    search.move(order, -after.sell[order])
     return True
 
 
