@@ -234,5 +234,10 @@ class LotSearch:
         self._add_up()
 
     def move_one(self, name: int, lots: float) -> None:
-        """Buy (+) or sell (-) lots of a name."""
-        self.move(np.array([name]), np.array([lots]))
+        """Buy (+) or sell (-) lots of one name."""
+        m = self.market
+        change = 2.0 * lots * float(m.value[name])
+        self.slope += m.loads @ (change * m.loads[name])
+        self.slope[name] += change * m.own[name]
+        self.lots[name] += lots
+        self._add_up()

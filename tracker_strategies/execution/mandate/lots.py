@@ -180,6 +180,8 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray,
         lots[i] -= max(sold, 0.0)
         left -= max(sold, 0.0) * m.value[i]
     goal = _jumped(m, lots, np.maximum(wish - kept, 0.0) / m.value, entry=not held.any())
+    if goal is lots:
+        return lots
     if m.max_names is not None or any(g.max_names is not None for g in m.groups):
         goal = np.where(lots > 0.0, goal, lots)
     asked = float(np.abs(goal - lots) @ m.value)
@@ -197,6 +199,8 @@ def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) 
     jumps = m.high > 0.0
     if not entry:
         jumps &= (np.abs(want - lots) > FAR) & (np.maximum(want, lots) > MANY)
+        if not jumps.any():
+            return lots
     goal = np.where(jumps, np.clip(np.floor(want + WHOLE), m.low, m.high), lots)
     over = np.where(jumps & (goal < m.high) & (want > MANY), want - goal, 0.0)
     order = np.flatnonzero(over >= 0.5)
