@@ -1,38 +1,16 @@
-"""Whole lots: the account is spent, nothing is traded for nothing, and the limits hold."""
+"""Whole lots: the account is spent, nothing is traded for nothing, and what is held is brought within the limits."""
 
 import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from tests.execution.mandate.lot_cases import VARIANCE, limits, metric, rounded
 from tests.markets import real_market
 from tracker_strategies.algorithms import PA
-from tracker_strategies.execution.mandate.limits import Group, Limits
-from tracker_strategies.execution.mandate.lots import IDLE, NOMINAL, USUAL, round_lots
+from tracker_strategies.execution.mandate.limits import Group
+from tracker_strategies.execution.mandate.lots import IDLE, NOMINAL, USUAL
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
-
-VARIANCE = 1e-4
-
-
-def limits(n, **given):
-    plain = {"upper": np.ones(n), "least": np.zeros(n), "must": np.zeros(n), "frozen": np.zeros(n, dtype=bool)}
-    return Limits(**{**plain, **given})
-
-
-def metric(n, seed=0, factors=2):
-    rng = np.random.default_rng(seed)
-    return Metric(1e-4 * np.exp(0.5 * rng.standard_normal(n)), 0.01 * rng.standard_normal((n, factors)))
-
-
-def rounded(wish, held, value, rules=None, *, known=None, variance=VARIANCE, total=1.0, **given):
-    n = len(wish)
-    everything = dict.fromkeys(("support", "can_buy", "can_sell"), np.ones(n, dtype=bool))
-    rules = limits(n) if rules is None else rules
-    return round_lots(
-        wish, held, value, metric(n) if known is None else known, variance, rules, **{**everything, "total": total, **given}
-    )
 
 
 def cost(lots, wish, held, value, known, total=1.0):
@@ -68,7 +46,7 @@ def test_it_is_near_the_best_of_all_portfolios_in_most_cases(start):
         found = rounded(wish, held, value, known=known)
         ratios.append(cost(found, wish, held, value, known) / best(wish, held, value, known))
     assert min(ratios) > 1.0 - 1e-9
-    assert np.mean(np.array(ratios) < 1.05) > 0.7
+    assert np.mean(np.array(ratios) < 1.05) > 0.9
     assert np.median(ratios) < 1.001
 
 
@@ -81,11 +59,15 @@ def test_it_is_never_worse_than_standing_still():
 
 
 @pytest.mark.parametrize("size", [0.1, 0.01, 0.0003])
-def test_nothing_is_traded_when_nothing_has_changed(size):
+def test_trading_ends_when_nothing_changes_and_each_trade_was_worth_its_price(size):
     for seed in range(20):
         _, wish, value, known = drawn(seed, n=30, lowest=0.1 * size, highest=size)
-        once = rounded(wish, np.zeros(30), value, known=known)
-        np.testing.assert_array_equal(rounded(wish, once.astype(float), value, known=known), once)
+        lots = [rounded(wish, np.zeros(30), value, known=known)]
+        for _ in range(4):
+            lots.append(rounded(wish, lots[-1].astype(float), value, known=known))
+            stay, go = (cost(new, wish, lots[-2], value, known) for new in lots[-2:])
+            assert go < stay or (lots[-1] == lots[-2]).all()
+        np.testing.assert_array_equal(lots[-1], lots[-2])
 
 
 def test_the_account_is_spent():
@@ -213,102 +195,27 @@ def test_a_name_without_a_price_is_left_alone():
     np.testing.assert_array_equal(found, [5, 5, 0])
 
 
-@st.composite
-def cases(draw):
-    n = draw(st.integers(2, 7))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    value = rng.uniform(0.002, draw(st.sampled_from([0.01, 0.05, 0.4])), n)
-    held = np.floor(rng.dirichlet(np.ones(n)) * rng.uniform(0.0, 1.0) / value)
-    if draw(st.booleans()):
-        held[rng.random(n) < 0.5] = 0.0
-    wish = rng.dirichlet(np.ones(n))
-    rules = {}
-    if draw(st.booleans()):
-        rules["upper"] = rng.uniform(0.0, 0.6, n)
-    if draw(st.booleans()):
-        rules["least"] = np.minimum(rng.uniform(0.0, 0.1, n), rules.get("upper", np.ones(n)))
-    if draw(st.booleans()):
-        rules["frozen"] = rng.random(n) < 0.2
-    if draw(st.booleans()):
-        rules["max_names"] = draw(st.integers(1, n))
-    if draw(st.booleans()):
-        kinds = [rng.permutation(n) for _ in range(draw(st.integers(1, 2)))]
-        rules["groups"] = tuple(
-            Group(f"kind {k}", str(part), np.sort(members), upper=rng.uniform(0.1, 1.0), max_names=draw(st.sampled_from([None, 2])))
-            for k, order in enumerate(kinds)
-            for part, members in enumerate(np.array_split(order, 2))
-            if len(members)
-        )
-    given = {
-        "support": rng.random(n) < 0.8,
-        "can_buy": rng.random(n) < 0.85,
-        "can_sell": rng.random(n) < 0.85,
-        "total": draw(st.sampled_from([1.0, 0.95])),
-        "turnover": draw(st.sampled_from([np.inf, 0.3, 0.05])),
-        "cost_rate": draw(st.sampled_from([0.0, 0.002])),
-        "fee": draw(st.sampled_from([0.0, 0.0005])),
-    }
-    return wish, held, value, limits(n, **rules), given
-
-
-@settings(max_examples=300, deadline=None)
-@given(cases())
-def test_limits_hold_whatever_is_held_and_wanted(case):
-    wish, held, value, rules, given = case
-    found = rounded(wish, held, value, rules, **given)
-    change, worth, n = found - held, found * value, len(wish)
-    assert found.dtype == np.int64
-    assert (found >= 0).all()
-    stuck = rules.frozen | ~given["can_sell"]
-    assert not change[rules.frozen].any()
-    assert (change[~given["can_buy"] | ~given["support"]] <= 0).all()
-    assert (change[~given["can_sell"]] >= 0).all()
-    assert ((worth <= rules.upper + 1e-9) | stuck | (rules.upper == 0.0)).all()
-    assert ((worth <= rules.upper + 1e-9) | (change <= 0)).all()
-    paid = given["cost_rate"] * np.abs(change) @ value + given["fee"] * np.count_nonzero(change)
-    sellable = ~stuck & (found > 0)
-    assert worth.sum() + paid <= given["total"] + 1e-11 or not sellable.any()
-    for group in rules.groups:
-        inside = np.isin(np.arange(n), group.members)
-        assert worth[inside].sum() <= group.upper + 1e-9 or not (sellable & inside).any()
-        if np.count_nonzero(found[inside]) > (group.max_names or n):
-            assert not ((held == 0) & (found > 0) & inside).any()
-    if rules.max_names is not None and np.count_nonzero(found) > rules.max_names:
-        assert not ((held == 0) & (found > 0)).any()
-    if was_fine(held, value, rules, given):
-        assert np.abs(change) @ value <= given["turnover"] + 1e-11
-    if given["turnover"] == np.inf:
-        assert ((found == 0) | ((found + 1) * value > rules.least - 1e-9) | stuck | ~given["can_buy"] | (change == 0)).all()
-
-
-def was_fine(held, value, rules, given):
-    """Whether nothing held has to be cured: turnover gives way to cures only."""
-    worth = held * value
-    return (
-        (worth <= rules.upper).all()
-        and worth.sum() <= given["total"]
-        and all(worth[g.members].sum() <= g.upper for g in rules.groups)
-    )
-
-
 def test_a_small_account_follows_a_learner_on_a_real_market():
     panel = real_market("nasdaq100_2019_2020_daily")
     prices, index = panel.close[:80], panel.target_close[:80, 0]
     learner, model = PA(panel.n_assets), ErrorModel(panel.n_assets)
-    cash, shares, idle, turnover = 10_000.0, np.zeros(panel.n_assets), [], []
+    cash, shares, wish, idle, turnover, moved = 10_000.0, np.zeros(panel.n_assets), learner.weights, [], [], []
     for t in range(80):
         if t:
             x, y = prices[t] / prices[t - 1] - 1.0, index[t] / index[t - 1] - 1.0
             learner.update(x, y)
             model.update(x, y)
+        drifted = wish * prices[t] / prices[max(t - 1, 0)]
         worth = cash + shares @ prices[t]
         wish = learner.weights / learner.weights.sum()
         lots = rounded(wish, shares, prices[t] / worth, known=model.metric(), variance=model.index_variance)
-        turnover.append(np.abs(lots - shares) @ prices[t] / worth)
+        if t:
+            turnover.append(np.abs(lots - shares) @ prices[t] / worth)
+            moved.append(np.abs(wish - drifted / drifted.sum()).sum())
         cash -= (lots - shares) @ prices[t]
         shares = lots.astype(float)
         idle.append(cash / worth)
     assert min(idle) >= -1e-12
     assert np.median(idle) < 0.01
     assert max(idle) < 0.03
-    assert np.mean(turnover[1:]) < 0.05
+    assert np.mean(turnover) < 1.5 * np.mean(moved)

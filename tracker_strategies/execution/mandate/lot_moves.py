@@ -1,9 +1,14 @@
-"""The search for whole lots: the best change of one name while one helps, then the best pair of a sell and a buy."""
+"""The search for whole lots: the best change of one name while one helps, then the best pair of a sell and a buy; and a dear lot
+that takes many others to pay for.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from tracker_strategies.execution.mandate.lot_cures import sell
 from tracker_strategies.execution.mandate.lot_search import (
     ROUNDING,
     BoolArray,
@@ -11,10 +16,16 @@ from tracker_strategies.execution.mandate.lot_search import (
     IndexArray,
     LotSearch,
     Next,
+    squared_error,
 )
 
 CANDIDATES = 20
 """Sells and buys that are tried in pairs: those that look best alone."""
+DEAR, MATTERS = 0.01, 0.05
+"""A lot of at least this share of the account is dear. It is tried when its move would take away the second share of the squared
+error, if nothing else had to move for it."""
+AFTERWARDS = 60
+"""Most changes of other names that follow a dear lot."""
 
 
 def improve(search: LotSearch, most: int) -> None:
@@ -30,6 +41,38 @@ def improve(search: LotSearch, most: int) -> None:
                 search.move_one(j, -float(after.sell[j]))
         elif not _move_pair(search, after):
             return
+
+
+def move_dear_lot(search: LotSearch) -> bool:
+    """Buy or sell the lot whose name is furthest from its wish, if the others, changed to suit, make up for it; False if not.
+
+    A lot that is worth many others is out of reach of pairs. Tried where its own error is a share of the whole that matters.
+    """
+    m = search.market
+    error = search.lots * m.value + search.kept - search.wish
+    own = np.where(m.value >= DEAR, m.own * m.value * (2.0 * np.abs(error) - m.value), 0.0)
+    i = int(own.argmax())
+    if own[i] <= MATTERS * squared_error(m, search.wish, search.kept, search.lots):
+        return False
+    after, buys = search.next_lots(), bool(error[i] < 0.0)
+    if not np.isfinite((search.open_buys(after, np.inf) if buys else search.open_sells(after))[i]):
+        return False
+    lots = float(after.buy[i] if buys else -after.sell[i])
+    low, high = m.low.copy(), m.high.copy()
+    (low if buys else high)[i] = search.lots[i] + lots
+    fixed = replace(m, low=low, high=high)
+    other = LotSearch(fixed, search.wish, search.held, search.origin, search.kept, search.lots.copy())
+    other.move_one(i, lots)
+    while other.cash < -ROUNDING and sell(other, -other.cash):
+        pass
+    if other.cash < -ROUNDING:
+        return False
+    improve(other, AFTERWARDS)
+    if other.total_cost() >= search.total_cost():
+        return False
+    search.set_lots(other.lots)
+    improve(search, AFTERWARDS)
+    return True
 
 
 def _move_pair(search: LotSearch, after: Next) -> bool:
@@ -92,7 +135,7 @@ def _closed_pairs(
         closed |= (change > 0.0) & (change > (grouping.sums - grouping.lower + ROUNDING)[i])
     if search.counted:
         closed |= search.full()[into] & ~_makes_room(search, out, into, left == 0.0)
-    return closed
+    return np.asarray(closed)
 
 
 def _makes_room(search: LotSearch, out: IndexArray, into: IndexArray, empties: BoolArray) -> BoolArray:

@@ -92,18 +92,18 @@ class Grouping:
 
     def __init__(self, groups: list[Group], n_names: int) -> None:
         self.groups = groups
-        self.of = np.full(n_names, len(groups), dtype=np.intp)
+        self.of: IndexArray = np.full(n_names, len(groups), dtype=np.intp)
         for place, group in enumerate(groups):
             self.of[group.members] = place
         self.lower = np.array([*(g.lower if g.lower > 0.0 else -np.inf for g in groups), -np.inf])
         self.upper = np.array([*(g.upper for g in groups), np.inf])
         self.max_names = np.array([*(np.inf if g.max_names is None else g.max_names for g in groups), np.inf])
         self.counts = bool(np.isfinite(self.max_names).any())
-        self.sums = np.zeros(len(groups) + 1)
+        self.sums: FloatArray = np.zeros(len(groups) + 1)
 
     def add_up(self, worth: FloatArray) -> None:
         """Take the sums of weights."""
-        self.sums = np.bincount(self.of, worth, len(self.sums))
+        self.sums = np.asarray(np.bincount(self.of, worth, len(self.sums)), dtype=np.float64)
 
 
 class LotSearch:
@@ -134,7 +134,7 @@ class LotSearch:
     def __init__(
         self, market: Market, wish: FloatArray, held: FloatArray, origin: FloatArray, kept: FloatArray, lots: FloatArray
     ) -> None:
-        self.market, self.wish, self.held, self.origin, self.kept, self.lots = market, wish, held, origin, kept, lots
+        self.market, self.wish, self.held, self.origin, self.kept = market, wish, held, origin, kept
         self.cash = self.gap = self.traded = 0.0
         self.curve = market.own + np.einsum("ij,ij->i", market.loads, market.loads)
         self.plain = bool((market.entry <= 1.0).all() and (market.stay <= 1.0).all())
@@ -146,9 +146,20 @@ class LotSearch:
         self.groupings = [Grouping(groups, len(lots)) for groups in kinds.values()]
         self.counted = market.max_names is not None or any(g.counts for g in self.groupings)
         self._wanted, self._one = float(wish.sum()), np.ones(len(lots))
-        error = lots * market.value + kept - wish
-        self.slope = 2.0 * (market.own * error + market.loads @ (error @ market.loads))
+        self.set_lots(lots)
+
+    def set_lots(self, lots: FloatArray) -> None:
+        """Take over other lots."""
+        m, self.lots = self.market, lots
+        error = lots * m.value + self.kept - self.wish
+        self.slope = 2.0 * (m.own * error + m.loads @ (error @ m.loads))
         self._add_up()
+
+    def total_cost(self) -> float:
+        """Squared error and price of trading together."""
+        m, moved = self.market, np.abs(self.lots - self.origin)
+        traded = float(m.price @ moved) + m.fee_price * float(np.count_nonzero(moved))
+        return squared_error(m, self.wish, self.kept, self.lots) + traded
 
     def _add_up(self) -> None:
         """Money, turnover and groups as of the present lots: sums are taken anew, so that no rounding piles up."""
@@ -169,7 +180,9 @@ class LotSearch:
         m, lots = self.market, self.lots
         if self.plain:
             return self._one, self._one
-        return np.where(lots < m.entry, np.maximum(m.entry - lots, 1.0), 1.0), np.where(lots <= m.stay, np.maximum(lots, 1.0), 1.0)
+        return np.where(lots < m.entry, np.maximum(m.entry - lots, 1.0), 1.0), np.where(
+            lots <= m.stay, np.maximum(lots, 1.0), 1.0
+        )
 
     def next_lots(self) -> Next:
         """What the next buy and the next sell of each name change."""

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.mandate.limits import Limits
-from tracker_strategies.execution.mandate.lot_moves import improve
+from tracker_strategies.execution.mandate.lot_cures import cure
+from tracker_strategies.execution.mandate.lot_moves import improve, move_dear_lot
 from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market, squared_error
 from tracker_strategies.execution.mandate.metric import Metric
 
@@ -17,13 +18,15 @@ LotArray = NDArray[np.int64]
 IDLE = 4.0
 """Price of idle cash, in squared returns of the index: what it would miss, counted this many times."""
 NOMINAL = 2e-4
-"""Least cost of trading that is reckoned with, per unit of value: half a spread. Where trading is free, errors in the metric would
-move lots to and fro."""
+"""Least cost of trading that is reckoned with, per unit of value: half a spread. Where trading is free, errors in the metric
+would move lots to and fro."""
 USUAL = 0.1
 """Tracking error per bar, as a share of the index's own moves, where nobody says what it is."""
 FAR, MANY = 1.0, 6.0
 """A name of more than MANY lots that is further than FAR lots from what is wanted goes there at once: one lot more or less says
 little there. The search does the rest."""
+ENTRY = 20
+"""Dear lots that are tried on the entry; one per bar afterwards."""
 WHOLE = 1e-9
 """Lots that miss a whole number by less than this are whole, and caps hold up to this."""
 
@@ -53,16 +56,17 @@ def round_lots(
 
     .. math:: J(n) = e'(\mathrm{diag}(d) + BB')e + \kappa \sigma_y^2 c^2 + \frac{2 \sigma}{H} \sum_i r_i v_i |n_i - n^0_i|
 
-    from the lots held, n0, by single lots and by pairs of a sell and a buy. The first two terms are the squared tracking error
-    per bar, the last one is what trading costs in the same unit: a cost of r once, against a tracking error :math:`\sigma` that
-    falls for H bars. A name of which less than half a lot is wanted is replaced by others with the same factors.
+    from the lots held, n0, by single lots, by pairs of a sell and a buy, and by a dear lot against many others. The first two
+    terms are the squared tracking error per bar, the last one is what trading costs in the same unit: a cost of r once, against a
+    tracking error :math:`\sigma` that falls for H bars. A name of which less than half a lot is wanted is replaced by others with
+    the same factors. Names of many lots follow the wish as fractions would, and only the last lot of them is searched for.
 
     First, what is held is brought within the limits: names outside `support` are sold in full, then caps, groups, minima and the
     total are met, by the trades that cost least in J. Caps, sums of groups and the number of names are kept exactly, floors to
     within a lot. `turnover` is kept exactly too, but gives way to caps, groups and the total, and to floors of single names.
 
-    Where `held_lots` has an odd part, such as a split leaves, that part is sold at once; where it cannot be sold, it stays, counts
-    in all sums, and is not in the result.
+    Where `held_lots` has an odd part, such as a split leaves, that part is sold at once; where it cannot be sold, it stays,
+    counts in all sums, and is not in the result.
 
     Parameters
     ----------
@@ -138,8 +142,11 @@ def round_lots(
     # Many lots are traded as if they were fractions: whether that pays was decided with the wish.
     origin = np.where(np.maximum(start, held) > MANY, start, held)
     search = LotSearch(market, wish, held, origin, kept, start)
-    _cure(search)
+    cure(search)
     improve(search, most=4 * len(value) + 100)
+    for _ in range(1 if held.any() else ENTRY):
+        if not move_dear_lot(search):
+            break
     return search.lots.astype(np.int64)
 
 
@@ -194,7 +201,9 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray,
 
 
 def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) -> FloatArray:
-    """Return lots with those that are far from `want`, all of them on the entry, rounded to it: down, and up again as far as the money goes."""
+    """Return lots with those that are far from `want`, all of them on the entry, rounded to it: many lots to the nearest, as far
+    as the money goes; few lots down.
+    """
     m = market
     jumps = m.high > 0.0
     if not entry:
@@ -208,55 +217,3 @@ def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) 
     money = m.total - float(goal @ m.value)
     goal[order[np.cumsum(m.value[order]) <= money]] += 1.0
     return np.where((goal > 0.0) & (goal < m.entry) & jumps, lots, goal)
-
-
-def _cure(search: LotSearch) -> None:
-    """Bring the lots within the limits: minima of names, sums of groups, the total."""
-    m = search.market
-    if not search.plain:
-        for i in np.flatnonzero((search.lots > 0.0) & (search.lots < m.stay)).tolist():
-            after = search.next_lots()
-            up, down = search.open_buys(after, search.cash)[i], search.open_sells(after)[i]
-            if min(up, down) < np.inf:
-                search.move_one(i, float(after.buy[i]) if up <= down else -float(after.sell[i]))
-    for grouping in search.groupings:
-        for place in np.flatnonzero(grouping.sums > grouping.upper + ROUNDING).tolist():
-            while grouping.sums[place] > grouping.upper[place] + ROUNDING and _sell(
-                search, grouping.of == place, grouping.sums[place] - grouping.upper[place]
-            ):
-                pass
-        for place in np.flatnonzero(grouping.sums < grouping.lower).tolist():
-            some = grouping.of == place
-            slack = float(np.min(m.value[some & (m.high > search.lots)], initial=np.inf))
-            while grouping.sums[place] < grouping.lower[place] - slack and _buy(search, some):
-                pass
-    while search.cash < -ROUNDING and _sell(search, np.ones(len(m.value), dtype=bool), -search.cash):
-        pass
-
-
-def _sell(search: LotSearch, some: BoolArray, excess: float) -> bool:
-    """Sell a lot of each of those names that cost least in J for what they bring, until `excess` is covered; False if none can."""
-    after = search.next_lots()
-    after.fall[~some] = np.inf
-    cost = search.open_sells(after) / after.sold
-    few = search.limited or len(search.groupings) > 0  # then one at a time, for each takes room from the next
-    if not np.isfinite(cost).any():  # floors of groups and turnover give way to what is cured here
-        cost = after.fall / after.sold
-    order = np.argsort(cost)[:1] if few else np.argsort(cost)
-    order = order[np.isfinite(cost[order])]
-    if not len(order):
-        return False
-    order = order[: 1 + int(np.searchsorted(np.cumsum(after.sold[order]), excess))]
-    search.move(order, -after.sell[order])
-    return True
-
-
-def _buy(search: LotSearch, some: BoolArray) -> bool:
-    """Buy the lot of some names that costs least in J, on credit if need be; False if there is none."""
-    after = search.next_lots()
-    cost = np.where(some, search.open_buys(after, np.inf), np.inf) / after.bought
-    i = int(cost.argmin())
-    if not np.isfinite(cost[i]):
-        return False
-    search.move_one(i, float(after.buy[i]))
-    return True
