@@ -152,6 +152,14 @@ def test_sells_of_leaving_names_keep_within_the_turnover_and_the_small_ones_go_f
     np.testing.assert_array_equal(found, [5, 2, 0])
 
 
+def test_a_name_brought_to_its_least_weight_counts_in_the_turnover_in_full():
+    wish, held = np.array([0.0, 0.12, 0.11, 0.2, 0.57]), np.array([9.0, 14.0, 3.0, 0.0, 0.0])
+    value = np.array([0.0084, 0.0085, 0.0061, 0.0043, 0.0024])
+    rules = limits(5, least=np.array([0.006, 0.068, 0.087, 0.023, 0.09]))
+    found = rounded(wish, held, value, rules, support=wish > 0.0, turnover=0.3)
+    assert np.abs(found - held) @ value <= 0.3
+
+
 def test_no_name_enters_while_others_have_not_left():
     held, value = np.array([5.0, 5.0, 0.0, 0.0]), np.full(4, 0.1)
     stuck = np.array([False, True, True, True])

@@ -134,7 +134,8 @@ def _closed_pairs(
         change = np.where(i == j, a - b, a)
         closed |= (change > 0.0) & (change > (grouping.sums - grouping.lower + ROUNDING)[i])
     if search.counted:
-        closed |= search.full()[into] & ~_makes_room(search, out, into, left == 0.0)
+        empties = (left == 0.0) & (search.kept[out] == 0.0)[:, None]
+        closed |= search.full()[into] & ~_makes_room(search, out, into, empties)
     return np.asarray(closed)
 
 

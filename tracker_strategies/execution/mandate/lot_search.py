@@ -184,13 +184,18 @@ class LotSearch:
             lots <= m.stay, np.maximum(lots, 1.0), 1.0
         )
 
+    def _farther(self, change: FloatArray, origin: FloatArray) -> FloatArray:
+        """How many lots farther from `origin` each name is after a change."""
+        now = self.lots - origin
+        return np.abs(now + change) - np.abs(now)
+
     def next_lots(self) -> Next:
         """What the next buy and the next sell of each name change."""
         m, lots, origin = self.market, self.lots, self.origin
         buy, sell = self.steps()
         bought, sold = (m.value, m.value) if self.plain else (buy * m.value, sell * m.value)
-        rise = bought * (self.slope + bought * self.curve) + buy * np.where(lots >= origin, m.price, -m.price)
-        fall = sold * (sold * self.curve - self.slope) + sell * np.where(lots <= origin, m.price, -m.price)
+        rise = bought * (self.slope + bought * self.curve) + self._farther(buy, origin) * m.price
+        fall = sold * (sold * self.curve - self.slope) + self._farther(-sell, origin) * m.price
         if m.fee_price > 0.0:
             begun = np.where(lots == origin, m.fee_price, 0.0)
             rise += begun - np.where(lots + buy == origin, m.fee_price, 0.0)
@@ -204,7 +209,7 @@ class LotSearch:
         m, bought = self.market, after.bought
         closed = bought * (1.0 + m.rate) + m.fee > cash + ROUNDING if self.costly else bought > cash + ROUNDING
         if self.limited:
-            closed |= np.where(self.lots >= self.held, bought, 0.0) > m.turnover - self.traded + ROUNDING
+            closed |= self._farther(after.buy, self.held) * m.value > m.turnover - self.traded + ROUNDING
         for grouping in self.groupings:
             closed |= bought > (grouping.upper - grouping.sums + ROUNDING)[grouping.of]
         if self.counted:
@@ -213,9 +218,9 @@ class LotSearch:
 
     def open_sells(self, after: Next) -> FloatArray:
         """Changes by sells, infinite where turnover or the floor of a group forbids them."""
-        fall, sold = after.fall, after.sold
+        m, fall, sold = self.market, after.fall, after.sold
         if self.limited:
-            spent = np.where(self.lots <= self.held, sold, 0.0) > self.market.turnover - self.traded + ROUNDING
+            spent = self._farther(-after.sell, self.held) * m.value > m.turnover - self.traded + ROUNDING
             fall = np.where(spent, np.inf, fall)
         for grouping in self.groupings:
             fall = np.where(sold > (grouping.sums - grouping.lower + ROUNDING)[grouping.of], np.inf, fall)
