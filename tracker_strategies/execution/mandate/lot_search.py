@@ -1,9 +1,9 @@
-"""A portfolio of whole lots under limits, changed one lot or one pair at a time: what each change would gain, kept up to date."""
+"""A portfolio of whole lots under limits: what the next lot of each name would gain, kept up to date."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,29 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.intp]
 
-CANDIDATES = 20
-"""Sells and buys that are tried in pairs: those that look best alone."""
 ROUNDING = 1e-12
 """Share of the account by which a sum may be over its bound and still count as equal to it."""
+
+
+class Next(NamedTuple):
+    """The next buy and the next sell of each of N names.
+
+    Attributes
+    ----------
+    rise, fall : (N,) float
+        Change of squared error and price of trading together; infinite where the bounds of the name forbid it.
+    buy, sell : (N,) float
+        Lots.
+    bought, sold : (N,) float
+        Their values.
+    """
+
+    rise: FloatArray
+    fall: FloatArray
+    buy: FloatArray
+    sell: FloatArray
+    bought: FloatArray
+    sold: FloatArray
 
 
 @dataclass(eq=False)
@@ -61,6 +80,32 @@ class Market:
     max_names: int | None = None
 
 
+def squared_error(market: Market, wish: FloatArray, kept: FloatArray, lots: FloatArray) -> float:
+    """Return the squared error of lots, idle cash included and without what trading costs."""
+    error = lots * market.value + kept - wish
+    common = error @ market.loads
+    return float(market.own @ (error * error) + common @ common)
+
+
+class Grouping:
+    """Groups that do not overlap, side by side: the group of each name, one more for names without, and the bounds of all."""
+
+    def __init__(self, groups: list[Group], n_names: int) -> None:
+        self.groups = groups
+        self.of: IndexArray = np.full(n_names, len(groups), dtype=np.intp)
+        for place, group in enumerate(groups):
+            self.of[group.members] = place
+        self.lower = np.array([*(g.lower if g.lower > 0.0 else -np.inf for g in groups), -np.inf])
+        self.upper = np.array([*(g.upper for g in groups), np.inf])
+        self.max_names = np.array([*(np.inf if g.max_names is None else g.max_names for g in groups), np.inf])
+        self.counts = bool(np.isfinite(self.max_names).any())
+        self.sums: FloatArray = np.zeros(len(groups) + 1)
+
+    def add_up(self, worth: FloatArray) -> None:
+        """Take the sums of weights."""
+        self.sums = np.asarray(np.bincount(self.of, worth, len(self.sums)), dtype=np.float64)
+
+
 class LotSearch:
     """Lots of N names, and the squared error of their distance from a wish.
 
@@ -69,198 +114,148 @@ class LotSearch:
     market : Market
     wish : (N,) float
         Weights that were wanted.
-    held : (N,) float
-        Lots before the trade.
+    held, origin : (N,) float
+        Lots before the trade, and those from which on a change has a price.
     kept : (N,) float
         Value of odd parts of lots that stay, because they cannot be sold.
     lots : (N,) float
         Lots to begin with.
+
+    Attributes
+    ----------
+    cash, traded : float
+        Money that is left below the total, after costs; what has been bought and sold.
+    gap : float
+        Sum of the weights less that of the wish.
+    slope, curve : (N,) float
+        Squared error changes by t slope + t^2 curve when the weight of a name alone changes by t.
     """
 
-    def __init__(self, market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray, lots: FloatArray) -> None:
-        self.market, self.wish, self.held, self.kept, self.lots = market, wish, held, kept, lots
-        self._wanted = float(wish.sum())
-        self._curve = market.own + np.einsum("ij,ij->i", market.loads, market.loads)
-        self._plain = bool((market.entry <= 1.0).all() and (market.stay <= 1.0).all())
-        self._costs = bool(market.fee > 0.0 or market.rate.any())
-        self._limited = bool(np.isfinite(market.turnover))
-        self._counted = [g for g in market.groups if g.max_names is not None]
-        self.refresh()
+    def __init__(
+        self, market: Market, wish: FloatArray, held: FloatArray, origin: FloatArray, kept: FloatArray, lots: FloatArray
+    ) -> None:
+        self.market, self.wish, self.held, self.origin, self.kept = market, wish, held, origin, kept
+        self.cash = self.gap = self.traded = 0.0
+        self.curve = market.own + np.einsum("ij,ij->i", market.loads, market.loads)
+        self.plain = bool((market.entry <= 1.0).all() and (market.stay <= 1.0).all())
+        self.costly = bool(market.fee > 0.0 or market.rate.any())
+        self.limited = bool(np.isfinite(market.turnover))
+        kinds: dict[str, list[Group]] = {}
+        for group in market.groups:
+            kinds.setdefault(group.grouping, []).append(group)
+        self.groupings = [Grouping(groups, len(lots)) for groups in kinds.values()]
+        self.counted = market.max_names is not None or any(g.counts for g in self.groupings)
+        self._wanted, self._one = float(wish.sum()), np.ones(len(lots))
+        self.set_lots(lots)
 
-    def refresh(self) -> None:
-        """Compute everything anew, after lots were set from outside."""
-        m = self.market
-        error = self.lots * m.value + self.kept - self.wish
-        self._slope = 2.0 * (m.own * error + m.loads @ (error @ m.loads))
-        self._sums()
+    def set_lots(self, lots: FloatArray) -> None:
+        """Take over other lots."""
+        m, self.lots = self.market, lots
+        error = lots * m.value + self.kept - self.wish
+        self.slope = 2.0 * (m.own * error + m.loads @ (error @ m.loads))
+        self._add_up()
 
-    def _sums(self) -> None:
-        """Money, turnover, groups and names as of the present lots: sums are taken anew, so that no rounding piles up."""
+    def total_cost(self) -> float:
+        """Squared error and price of trading together."""
+        m, moved = self.market, np.abs(self.lots - self.origin)
+        traded = float(m.price @ moved) + m.fee_price * float(np.count_nonzero(moved))
+        return squared_error(m, self.wish, self.kept, self.lots) + traded
+
+    def _add_up(self) -> None:
+        """Money, turnover and groups as of the present lots: sums are taken anew, so that no rounding piles up."""
         m = self.market
         worth = self.lots * m.value + self.kept
         whole = float(worth.sum())
-        self.cash, self._gap = m.total - whole, whole - self._wanted
-        if self._costs or self._limited:
+        self.cash, self.gap = m.total - whole, whole - self._wanted
+        if self.costly or self.limited:
             traded = np.abs(self.lots - self.held) * m.value
             self.traded = float(traded.sum())
-            if self._costs:
+            if self.costly:
                 self.cash -= float(m.rate @ traded) + m.fee * float(np.count_nonzero(traded))
-        self.group_sums = [float(worth[g.members].sum()) for g in m.groups]
+        for grouping in self.groupings:
+            grouping.add_up(worth)
 
     def steps(self) -> tuple[FloatArray, FloatArray]:
         """Lots that the next buy and the next sell of each name move."""
         m, lots = self.market, self.lots
-        if self._plain:
-            one = np.ones(len(lots))
-            return one, one
-        return np.where(lots < m.entry, np.maximum(m.entry - lots, 1.0), 1.0), np.where(lots <= m.stay, np.maximum(lots, 1.0), 1.0)
+        if self.plain:
+            return self._one, self._one
+        return np.where(lots < m.entry, np.maximum(m.entry - lots, 1.0), 1.0), np.where(
+            lots <= m.stay, np.maximum(lots, 1.0), 1.0
+        )
 
-    def gains(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Change of squared error and price of trading for the next buy and the next sell of each name, and their values."""
-        m, lots, held = self.market, self.lots, self.held
+    def _farther(self, change: FloatArray, origin: FloatArray) -> FloatArray:
+        """How many lots farther from `origin` each name is after a change."""
+        now = self.lots - origin
+        return np.abs(now + change) - np.abs(now)
+
+    def next_lots(self) -> Next:
+        """What the next buy and the next sell of each name change."""
+        m, lots, origin = self.market, self.lots, self.origin
         buy, sell = self.steps()
-        bought, sold = buy * m.value, sell * m.value
-        up, down = np.where(lots >= held, m.price, -m.price), np.where(lots <= held, m.price, -m.price)
-        rise = bought * (self._slope + bought * self._curve) + buy * up
-        fall = sold * (sold * self._curve - self._slope) + sell * down
+        bought, sold = (m.value, m.value) if self.plain else (buy * m.value, sell * m.value)
+        rise = bought * (self.slope + bought * self.curve) + self._farther(buy, origin) * m.price
+        fall = sold * (sold * self.curve - self.slope) + self._farther(-sell, origin) * m.price
         if m.fee_price > 0.0:
-            begun = np.where(lots == held, m.fee_price, 0.0)
-            rise += begun - np.where(lots + buy == held, m.fee_price, 0.0)
-            fall += begun - np.where(lots - sell == held, m.fee_price, 0.0)
+            begun = np.where(lots == origin, m.fee_price, 0.0)
+            rise += begun - np.where(lots + buy == origin, m.fee_price, 0.0)
+            fall += begun - np.where(lots - sell == origin, m.fee_price, 0.0)
         rise[lots + buy > m.high] = np.inf
         fall[lots - sell < m.low] = np.inf
-        return rise, fall, bought, sold
+        return Next(rise, fall, buy, sell, bought, sold)
 
-    def open_buys(self, rise: FloatArray, bought: FloatArray) -> FloatArray:
-        """`rise`, infinite where money, turnover, a group or the number of names forbids the buy."""
-        m = self.market
-        closed = bought * (1.0 + m.rate) + m.fee > self.cash + ROUNDING if self._costs else bought > self.cash + ROUNDING
-        if self._limited:
-            closed |= np.where(self.lots >= self.held, bought, 0.0) > m.turnover - self.traded + ROUNDING
-        for group, whole in zip(m.groups, self.group_sums, strict=True):
-            closed[group.members] |= bought[group.members] > group.upper - whole + ROUNDING
-        return np.where(closed | self.full(), np.inf, rise)
+    def open_buys(self, after: Next, cash: float) -> FloatArray:
+        """Changes by buys, infinite where money, turnover, a group or the number of names forbids them."""
+        m, bought = self.market, after.bought
+        closed = bought * (1.0 + m.rate) + m.fee > cash + ROUNDING if self.costly else bought > cash + ROUNDING
+        if self.limited:
+            closed |= self._farther(after.buy, self.held) * m.value > m.turnover - self.traded + ROUNDING
+        for grouping in self.groupings:
+            closed |= bought > (grouping.upper - grouping.sums + ROUNDING)[grouping.of]
+        if self.counted:
+            closed |= self.full()
+        return np.where(closed, np.inf, after.rise)
 
-    def open_sells(self, fall: FloatArray, sold: FloatArray) -> FloatArray:
-        """`fall`, infinite where turnover or the floor of a group forbids the sell."""
-        m = self.market
-        closed = np.zeros(len(fall), dtype=bool)
-        if self._limited:
-            closed |= np.where(self.lots <= self.held, sold, 0.0) > m.turnover - self.traded + ROUNDING
-        for group, whole in zip(m.groups, self.group_sums, strict=True):
-            if group.lower > 0.0:
-                closed[group.members] |= whole - sold[group.members] < group.lower - ROUNDING
-        return np.where(closed, np.inf, fall)
+    def open_sells(self, after: Next) -> FloatArray:
+        """Changes by sells, infinite where turnover or the floor of a group forbids them."""
+        m, fall, sold = self.market, after.fall, after.sold
+        if self.limited:
+            spent = self._farther(-after.sell, self.held) * m.value > m.turnover - self.traded + ROUNDING
+            fall = np.where(spent, np.inf, fall)
+        for grouping in self.groupings:
+            fall = np.where(sold > (grouping.sums - grouping.lower + ROUNDING)[grouping.of], np.inf, fall)
+        return fall
+
+    def inside(self) -> BoolArray:
+        """Names that are held."""
+        return (self.lots > 0.0) | (self.kept > 0.0)
 
     def full(self) -> BoolArray:
         """Names that may not enter, because there are as many as may be held."""
-        m = self.market
-        closed = np.zeros(len(self.lots), dtype=bool)
-        if m.max_names is None and not self._counted:
-            return closed
-        inside = (self.lots > 0.0) | (self.kept > 0.0)
+        m, inside = self.market, self.inside()
+        closed = np.zeros(len(inside), dtype=bool)
         if m.max_names is not None and np.count_nonzero(inside) >= m.max_names:
             closed |= ~inside
-        for group in self._counted:
-            if np.count_nonzero(inside[group.members]) >= (group.max_names or 0):
-                closed[group.members] |= ~inside[group.members]
+        for grouping in self.groupings:
+            if grouping.counts:
+                count = np.bincount(grouping.of, inside, len(grouping.sums))
+                closed |= ~inside & (count >= grouping.max_names)[grouping.of]
         return closed
 
-    def _makes_room(self, out: IndexArray, into: IndexArray, empties: BoolArray) -> BoolArray:
-        """Pairs in which the sell frees the place that the buy takes."""
-        m, inside = self.market, (self.lots > 0.0) | (self.kept > 0.0)
-        room = empties
-        if m.max_names is not None and np.count_nonzero(inside) > m.max_names:
-            room = np.zeros_like(empties)
-        for group in self._counted:
-            count = np.count_nonzero(inside[group.members]) - (group.max_names or 0)
-            if count >= 0:
-                both = np.isin(out, group.members)[:, None] & np.isin(into, group.members)
-                room = room & (~np.isin(into, group.members) | (both & (count == 0)))
-        return room
-
-    def move(self, changes: Iterable[tuple[int, float]]) -> None:
-        """Buy (+) and sell (-) lots of some names."""
+    def move(self, names: IndexArray, lots: FloatArray) -> None:
+        """Buy (+) and sell (-) lots of some names, each named once."""
         m = self.market
-        for i, lots in changes:
-            change = lots * float(m.value[i])
-            self._slope += m.loads @ (2.0 * change * m.loads[i])
-            self._slope[i] += 2.0 * change * float(m.own[i])
-            self.lots[i] += lots
-        self._sums()
+        change = lots * m.value[names]
+        self.slope += m.loads @ (2.0 * (change @ m.loads[names]))
+        self.slope[names] += 2.0 * change * m.own[names]
+        self.lots[names] += lots
+        self._add_up()
 
-    def improve(self, most: int) -> None:
-        """Make the best change, of one name or of a pair, until none lowers the squared error by more than its price."""
-        for _ in range(most):
-            rise, fall, bought, sold = self.gains()
-            buys, sells = self.open_buys(rise, bought), self.open_sells(fall, sold)
-            i, j = int(buys.argmin()), int(sells.argmin())
-            if min(buys[i], sells[j]) < 0.0:
-                step = self.steps()
-                self.move([(i, float(step[0][i]))] if buys[i] <= sells[j] else [(j, -float(step[1][j]))])
-                continue
-            pair = self.best_pair(rise, fall, bought, sold)
-            if pair is None:
-                return
-            self.move(pair)
-
-    def best_pair(self, rise: FloatArray, fall: FloatArray, bought: FloatArray, sold: FloatArray) -> list[tuple[int, float]] | None:
-        """Return the best sell and buy made together, None if no pair is worth its price.
-
-        Those are tried that look best if the money did not matter, which in a pair it hardly does; by the next lot of each, and
-        by lots of the cheaper one that make up for the other.
-        """
+    def move_one(self, name: int, lots: float) -> None:
+        """Buy (+) or sell (-) lots of one name."""
         m = self.market
-        idle = float(m.loads[0, -1]) ** 2 if len(m.loads) else 0.0
-        out = _smallest(fall - sold * (idle * (sold - 2.0 * self._gap)))
-        into = _smallest(rise - bought * (idle * (bought + 2.0 * self._gap)))
-        if not len(out) or not len(into):
-            return None
-        vi, vj = m.value[out][:, None], m.value[into]
-        ones = np.ones((len(out), len(into)))
-        steps = self.steps()
-        si, bj = steps[1][out][:, None] * ones, steps[0][into] * ones
-        most = (self.lots - m.low)[out][:, None]
-        less = np.array([si, np.minimum(np.maximum(np.rint(bj * vj / vi), si), most)])
-        more = np.array([bj, np.maximum(np.rint(si * vi / vj), bj)])
-        a, b = less * vi, more * vj
-        hi, hj = (self.lots - self.held)[out][:, None], (self.lots - self.held)[into]
-        moved_i, moved_j = np.abs(hi - less) - np.abs(hi), np.abs(hj + more) - np.abs(hj)
-        change = a * (a * self._curve[out][:, None] - self._slope[out][:, None]) + b * (b * self._curve[into] + self._slope[into])
-        change -= 2.0 * a * b * (m.loads[out] @ m.loads[into].T)
-        change += moved_i * m.price[out][:, None] + moved_j * m.price[into]
-        if m.fee_price > 0.0:
-            orders = (hi == 0.0) * 1.0 - (hi == less) + (hj == 0.0) * 1.0 - (hj == -more)
-            change += m.fee_price * orders
-        change[self._closed_pairs(out, into, less, more, a, b, moved_i * vi + moved_j * vj)] = np.inf
-        best = np.unravel_index(int(change.argmin()), change.shape)
-        if not change[best] < 0.0:
-            return None
-        return [(int(out[best[1]]), -float(less[best])), (int(into[best[2]]), float(more[best]))]
-
-    def _closed_pairs(
-        self, out: IndexArray, into: IndexArray, less: FloatArray, more: FloatArray, a: FloatArray, b: FloatArray, moved: FloatArray
-    ) -> BoolArray:
-        """Pairs of sells and buys, worth a and b, that some limit forbids."""
-        m = self.market
-        left = self.lots[out][:, None] - less
-        closed = (out[:, None] == into) | (self.lots[into] + more > m.high[into])
-        closed |= (left < m.stay[out][:, None]) & (left > m.low[out][:, None]) & (left > 0.0)
-        spare = self.cash + ROUNDING
-        closed |= b * (1.0 + m.rate[into]) + m.fee > a * (1.0 - m.rate[out][:, None]) - m.fee + spare if self._costs else b > a + spare
-        if self._limited:
-            closed |= moved > m.turnover - self.traded + ROUNDING
-        for group, whole in zip(m.groups, self.group_sums, strict=True):
-            i, j = np.isin(out, group.members)[:, None], np.isin(into, group.members)
-            after = whole - np.where(i, a, 0.0) + np.where(j, b, 0.0)
-            closed |= j & (after > group.upper + ROUNDING) & (b > np.where(i, a, 0.0))
-            closed |= i & (after < group.lower - ROUNDING) & (a > np.where(j, b, 0.0))
-        if m.max_names is not None or self._counted:
-            closed |= self.full()[into] & ~self._makes_room(out, into, left == 0.0)
-        return closed
-
-
-def _smallest(values: FloatArray) -> IndexArray:
-    """Positions of the smallest values that are finite."""
-    some = np.argpartition(values, CANDIDATES)[:CANDIDATES] if len(values) > CANDIDATES else np.arange(len(values))
-    return some[np.isfinite(values[some])]
+        change = 2.0 * lots * float(m.value[name])
+        self.slope += m.loads @ (change * m.loads[name])
+        self.slope[name] += change * m.own[name]
+        self.lots[name] += lots
+        self._add_up()

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.mandate.limits import Limits
-from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market
+from tracker_strategies.execution.mandate.lot_cures import cure
+from tracker_strategies.execution.mandate.lot_moves import improve, move_dear_lot
+from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market, squared_error
 from tracker_strategies.execution.mandate.metric import Metric
 
 FloatArray = NDArray[np.float64]
@@ -16,12 +18,15 @@ LotArray = NDArray[np.int64]
 IDLE = 4.0
 """Price of idle cash, in squared returns of the index: what it would miss, counted this many times."""
 NOMINAL = 2e-4
-"""Least cost of trading that is reckoned with, per unit of value: half a spread. Where trading is free, errors in the metric would
-move lots to and fro."""
+"""Least cost of trading that is reckoned with, per unit of value: half a spread. Where trading is free, errors in the metric
+would move lots to and fro."""
 USUAL = 0.1
 """Tracking error per bar, as a share of the index's own moves, where nobody says what it is."""
-FAR = 2.0
-"""Names further than this from what is wanted, in lots, go there at once; the search does the rest."""
+FAR, MANY = 1.0, 6.0
+"""A name of more than MANY lots that is further than FAR lots from what is wanted goes there at once: one lot more or less says
+little there. The search does the rest."""
+ENTRY = 20
+"""Dear lots that are tried on the entry; one per bar afterwards."""
 WHOLE = 1e-9
 """Lots that miss a whole number by less than this are whole, and caps hold up to this."""
 
@@ -51,16 +56,17 @@ def round_lots(
 
     .. math:: J(n) = e'(\mathrm{diag}(d) + BB')e + \kappa \sigma_y^2 c^2 + \frac{2 \sigma}{H} \sum_i r_i v_i |n_i - n^0_i|
 
-    from the lots held, n0, by single lots and by pairs of a sell and a buy. The first two terms are the squared tracking error
-    per bar, the last one is what trading costs in the same unit: a cost of r once, against a tracking error :math:`\sigma` that
-    falls for H bars. A name of which less than half a lot is wanted is replaced by others with the same factors.
+    from the lots held, n0, by single lots, by pairs of a sell and a buy, and by a dear lot against many others. The first two
+    terms are the squared tracking error per bar, the last one is what trading costs in the same unit: a cost of r once, against a
+    tracking error :math:`\sigma` that falls for H bars. A name of which less than half a lot is wanted is replaced by others with
+    the same factors. Names of many lots follow the wish as fractions would, and only the last lot of them is searched for.
 
     First, what is held is brought within the limits: names outside `support` are sold in full, then caps, groups, minima and the
     total are met, by the trades that cost least in J. Caps, sums of groups and the number of names are kept exactly, floors to
     within a lot. `turnover` is kept exactly too, but gives way to caps, groups and the total, and to floors of single names.
 
-    Where `held_lots` has an odd part, such as a split leaves, that part is sold at once; where it cannot be sold, it stays, counts
-    in all sums, and is not in the result.
+    Where `held_lots` has an odd part, such as a split leaves, that part is sold at once; where it cannot be sold, it stays,
+    counts in all sums, and is not in the result.
 
     Parameters
     ----------
@@ -112,7 +118,8 @@ def round_lots(
     rate = np.broadcast_to(np.asarray(cost_rate, dtype=np.float64), value.shape)
     kept, given = np.where(sellable, 0.0, odd), np.where(sellable, odd, 0.0)
     price = 2.0 * (USUAL * np.sqrt(index_variance) if error is None else error) / horizon
-    high, low = _bounds(limits, value, held, kept, buyable, sellable, support)
+    cap = _caps(limits, value, kept)
+    high, low = _bounds(limits, value, held, cap, buyable, sellable, support)
     most = np.maximum(high, 1.0)
     market = Market(
         value=value,
@@ -131,25 +138,36 @@ def round_lots(
         groups=limits.groups,
         max_names=limits.max_names,
     )
-    search = LotSearch(market, wish, held, kept, _start(market, wish, held, kept))
-    _cure(search)
-    search.improve(most=4 * len(value) + 100)
+    start = _start(market, wish, held, kept, np.where(limits.upper > 0.0, np.maximum(cap, low), np.inf))
+    # Many lots are traded as if they were fractions: whether that pays was decided with the wish.
+    origin = np.where(np.maximum(start, held) > MANY, start, held)
+    search = LotSearch(market, wish, held, origin, kept, start)
+    cure(search)
+    improve(search, most=4 * len(value) + 100)
+    for _ in range(1 if held.any() else ENTRY):
+        if not move_dear_lot(search):
+            break
     return search.lots.astype(np.int64)
+
+
+def _caps(limits: Limits, value: FloatArray, kept: FloatArray) -> FloatArray:
+    """Return how many lots the cap of each name allows."""
+    room = limits.upper - kept
+    cap = np.maximum(np.floor(room / value + WHOLE), 0.0)
+    cap[cap * value > room + 0.5 * WHOLE] -= 1.0  # a lot larger than the account by far, just short of its cap
+    return np.maximum(cap, 0.0)
 
 
 def _bounds(
     limits: Limits,
     value: FloatArray,
     held: FloatArray,
-    kept: FloatArray,
+    cap: FloatArray,
     buyable: BoolArray,
     sellable: BoolArray,
     support: BoolArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return most and fewest lots of each name: what is held where it cannot be traded."""
-    cap = np.maximum(np.floor((limits.upper - kept) / value + WHOLE), 0.0)
-    # A lot that is larger than the account by far would make the slack of its cap one that can be seen.
-    cap[cap * value > limits.upper - kept + 0.5 * WHOLE] -= 1.0
     high = np.where(buyable, cap, np.minimum(cap, held))
     high[~support] = 0.0
     low = np.minimum(np.ceil(limits.must / value - WHOLE), high)
@@ -158,76 +176,44 @@ def _bounds(
     return np.maximum(high, low), low
 
 
-def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray) -> FloatArray:
+def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray, cap: FloatArray) -> FloatArray:
     """Return the lots to begin with: what is held, within its bounds; and where many lots are missing, those."""
     m = market
-    lots = np.maximum(held, m.low)
-    capped = np.minimum(lots, np.maximum(m.high, np.where(m.high > 0.0, 0.0, held)))
-    left = m.turnover - float(np.abs(capped - held) @ m.value)
-    lots = capped
-    leaving = np.flatnonzero((m.high == 0.0) & (held > 0.0))
-    for i in leaving[np.argsort(held[leaving] * m.value[leaving])].tolist():  # small ones first: they free most places
-        sold = min(held[i], np.floor((left + ROUNDING) / m.value[i])) if left < np.inf else held[i]
+    lots = np.minimum(np.maximum(held, m.low), cap)
+    left = m.turnover - float(np.abs(lots - held) @ m.value)
+    leaving = np.flatnonzero((m.high == 0.0) & (lots > 0.0))
+    for i in leaving[np.argsort(lots[leaving] * m.value[leaving])].tolist():  # small ones first: they free most places
+        sold = min(lots[i], np.floor((left + ROUNDING) / m.value[i]))
         lots[i] -= max(sold, 0.0)
         left -= max(sold, 0.0) * m.value[i]
-    want = np.maximum(wish - kept, 0.0) / m.value
-    far = 0.0 if not held.any() else FAR
-    goal = np.where(want > lots + far, np.floor(want + WHOLE), np.where(want < lots - far, np.ceil(want - WHOLE), lots))
-    goal = np.where(m.high > 0.0, np.clip(goal, m.low, m.high), lots)
-    goal = np.where((goal > 0.0) & (goal < m.entry) & (goal != lots), lots, goal)
+    goal = _jumped(m, lots, np.maximum(wish - kept, 0.0) / m.value, entry=not held.any())
+    if goal is lots:
+        return lots
     if m.max_names is not None or any(g.max_names is not None for g in m.groups):
         goal = np.where(lots > 0.0, goal, lots)
     asked = float(np.abs(goal - lots) @ m.value)
-    if asked > left:
+    if asked > max(left, 0.0):
         goal = lots + np.trunc((goal - lots) * max(left, 0.0) / asked)
         goal = np.where((goal > 0.0) & (goal < m.stay), lots, goal)
-    return goal
+    # What a search has found better than the nearest lots stays: else it would be found anew on every bar.
+    better = not held.any() or squared_error(m, wish, kept, goal) < squared_error(m, wish, kept, lots)
+    return goal if better else lots
 
 
-def _cure(search: LotSearch) -> None:
-    """Bring the lots within the limits: minima of names, sums of groups, the total."""
-    m = search.market
-    for i in np.flatnonzero((search.lots > 0.0) & (search.lots < m.stay) & (m.low < search.lots)).tolist():
-        rise, fall, bought, sold = search.gains()
-        up, down = search.open_buys(rise, bought)[i], search.open_sells(fall, sold)[i]
-        if min(up, down) < np.inf:
-            search.move([(i, float(m.entry[i] - search.lots[i]) if up <= down else -float(search.lots[i]))])
-    for place, group in enumerate(m.groups):
-        some = np.zeros(len(m.value), dtype=bool)
-        some[group.members] = True
-        while search.group_sums[place] > group.upper + ROUNDING and _sell(search, some):
-            pass
-        slack = float(np.min(m.value[some & (m.high > 0.0)], initial=np.inf))
-        while search.group_sums[place] < group.lower - slack and _buy(search, some):
-            pass
-    while search.cash < -ROUNDING and _sell(search, None):
-        pass
-
-
-def _sell(search: LotSearch, some: BoolArray | None) -> bool:
-    """Sell the lot, of some names or of any, that costs least in J for what it brings; False if there is none."""
-    _, fall, _, sold = search.gains()
-    if some is not None:
-        fall[~some] = np.inf
-    with np.errstate(invalid="ignore"):
-        cost = search.open_sells(fall, sold) / sold
-        if not np.isfinite(cost).any():  # floors of groups and turnover give way to what is cured here
-            cost = fall / sold
-    i = int(cost.argmin())
-    if not np.isfinite(cost[i]):
-        return False
-    search.move([(i, -float(search.steps()[1][i]))])
-    return True
-
-
-def _buy(search: LotSearch, some: BoolArray) -> bool:
-    """Buy the lot of some names that costs least in J, on credit if need be; False if there is none."""
-    rise, _, bought, _ = search.gains()
-    cash, search.cash = search.cash, np.inf
-    cost = np.where(some, search.open_buys(rise, bought), np.inf) / bought
-    search.cash = cash
-    i = int(cost.argmin())
-    if not np.isfinite(cost[i]):
-        return False
-    search.move([(i, float(search.steps()[0][i]))])
-    return True
+def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) -> FloatArray:
+    """Return lots with those that are far from `want`, all of them on the entry, rounded to it: many lots to the nearest, as far
+    as the money goes; few lots down.
+    """
+    m = market
+    jumps = m.high > 0.0
+    if not entry:
+        jumps &= (np.abs(want - lots) > FAR) & (np.maximum(want, lots) > MANY)
+        if not jumps.any():
+            return lots
+    goal = np.where(jumps, np.clip(np.floor(want + WHOLE), m.low, m.high), lots)
+    over = np.where(jumps & (goal < m.high) & (want > MANY), want - goal, 0.0)
+    order = np.flatnonzero(over >= 0.5)
+    order = order[np.argsort(-over[order])]
+    money = m.total - float(goal @ m.value)
+    goal[order[np.cumsum(m.value[order]) <= money]] += 1.0
+    return np.where((goal > 0.0) & (goal < m.entry) & jumps, lots, goal)
