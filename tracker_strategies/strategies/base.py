@@ -61,7 +61,10 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         gain in tracking pays for it. See :class:`~tracker_strategies.algorithms.CostAware`
       - ``max_names`` (None): most names held: the largest weights, unless the strategy knows a better choice
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
-      - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
+      - ``rebalance`` (1): bars between two rebalances, or "daily", "weekly", "monthly", "quarterly", "yearly" (the first bar of
+        each), "monday" to "friday", "month-end" (the last session of a month), "once". See
+        :class:`~tracker_strategies.execution.timing.Schedule`
+      - ``calendar`` (None): exchange whose sessions tell the end of a month, such as "XNYS"; by default the last weekday counts
       - ``lot`` (0): smallest number of shares; 0 for fractional shares
       - ``band`` (0): leave names alone whose weight is off by less than this
       - ``max_turnover`` (None): most that one rebalance may buy and sell, as a share of the account
@@ -87,6 +90,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("max_names", None),
         ("fill", "next_open"),
         ("rebalance", 1),
+        ("calendar", None),
         ("lot", 0.0),
         ("band", 0.0),
         ("max_turnover", None),
@@ -162,7 +166,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         return Tracker(
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
-            Schedule(p.rebalance),
+            Schedule(p.rebalance, p.calendar),
             Rebalancer(
                 costs,
                 number("lot", p.lot),
