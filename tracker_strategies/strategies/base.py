@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,10 +24,10 @@ from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
 from tracker_strategies.strategies._side import names_positions
+from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import compose
 from tracker_strategies.strategies.feeds import find_assets, find_targets
-from tracker_strategies.strategies.target import Target
-from tracker_strategies.strategies.te_budget import BudgetTuner
+from tracker_strategies.strategies.target import target_of
 from tracker_strategies.strategies.tracker import Tracker, order_by_symbol
 from tracker_strategies.strategies.year import settle_year, year_of_feed
 
@@ -60,6 +59,9 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``cost_aware`` (None): cost of trading in basis points that decisions take into account: a name is traded only where the
         gain in tracking pays for it. See :class:`~tracker_strategies.algorithms.CostAware`
       - ``max_names`` (None): most names held: the largest weights, unless the strategy knows a better choice
+      - ``max_tracking_error`` (None): budget for the tracking error per year, 0.02 or "2%", to which a tilt is cut back; for
+        strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
+        ``budget_bars`` are refused
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
       - ``rebalance`` (1): bars between two rebalances, or "daily", "weekly", "monthly", "quarterly", "yearly" (the first bar of
         each), "monday" to "friday", "month-end" (the last session of a month), "once". See
@@ -88,6 +90,9 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("coordinates", "weights"),
         ("cost_aware", None),
         ("max_names", None),
+        ("max_tracking_error", None),
+        ("te_budget", None),
+        ("budget_bars", None),
         ("fill", "next_open"),
         ("rebalance", 1),
         ("calendar", None),
@@ -111,6 +116,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     chooses_names: ClassVar[bool] = False
     #: Whether :meth:`make_algorithm` puts its learners :func:`~.compose.in_coordinates` itself.
     sets_coordinates: ClassVar[bool] = False
+    #: Whether it leans to something beside the target, so that a tracking-error budget has something to cut.
+    tilts: ClassVar[bool] = False
     #: The name under which the command line knows the strategy; empty for abstract ones.
     alias_name = ""
     #: Figures of ``algorithm.diagnostics()`` that tell most about how it learns, for plots.
@@ -158,11 +165,13 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         """What the strategy does on a bar, without backtrader around it."""
         order = None if cls.by_position(p) else order_by_symbol(symbols)
         names = symbols if order is None else tuple(symbols[i] for i in order)
-        wrap = partial(compose, p, chooses_names=cls.chooses_names, sets_coordinates=cls.sets_coordinates)
-        algorithm = wrap(cls.make_algorithm(p, names, n_targets))
-        tuner = cls.make_tuner(p, names)
-        if tuner is not None:
-            tuner.wrap = wrap
+        check_budget(cls, p)
+        algorithm = compose(
+            p,
+            cls.make_algorithm(p, names, n_targets),
+            chooses_names=cls.chooses_names,
+            sets_coordinates=cls.sets_coordinates,
+        )
         return Tracker(
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
@@ -174,15 +183,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
                 None if p.max_turnover is None else number("max_turnover", p.max_turnover),
             ),
             FillMode.parse(p.fill),
-            Target(
-                n_targets,
-                p.blend,
-                p.margin,
-                p.bars_per_year,
-                each=getattr(algorithm, "n_targets", 1) > 1,
-                confirm_margin=p.confirm_margin,
-            ),
-            tuner=tuner,
+            target_of(p, n_targets, each=getattr(algorithm, "n_targets", 1) > 1),
             signal=_signal(p),
             order=order,
         )
@@ -191,11 +192,6 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     def by_position(cls, p: Any) -> bool:
         """Whether a param speaks of assets by their position among the feeds: then the algorithm keeps that order."""
         return names_positions(getattr(p, "side", None))
-
-    @classmethod
-    def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:
-        """What chooses a parameter of the algorithm on the first bars; nothing, for most."""
-        return None
 
     @property
     def algorithm(self) -> OnlineAlgorithm:

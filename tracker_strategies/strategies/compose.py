@@ -6,6 +6,7 @@ from typing import Any
 
 from tracker_strategies._checks import number
 from tracker_strategies.algorithms import (
+    Budgeted,
     CappedSimplex,
     CostAware,
     FeasibleSet,
@@ -71,7 +72,7 @@ def compose(
         Whether its members are in their coordinates already, as in a vote of holdings.
     """
     n, few = algorithm.n_assets, p.max_names
-    keeps = chooses_names and not isinstance(algorithm, Tilted)  # a tilt leans to names that were not chosen
+    keeps = chooses_names and not isinstance(algorithm, Tilted | Budgeted)  # a tilt leans to names that were not chosen
     if not sets_coordinates:
         algorithm = in_coordinates(p, algorithm)
     if chooses_names and p.cost_aware is not None and few is not None and few < n:

@@ -58,6 +58,11 @@ class Target:
         self._growth = _growth(margin, n_targets, bars_per_year, flag("confirm_margin", confirm_margin))
         self._one = n_targets == 1 and not each
 
+    @property
+    def lift(self) -> float:
+        """By how much the margins raise the return of the blended target per bar."""
+        return 0.0 if self._growth is None else float(self.blend @ (self._growth - 1.0))
+
     def returns(self, before: FloatArray, now: FloatArray, bars: int = 1) -> Any:
         """Return over `bars` bars from levels before and now, arrays with q as the last axis: one number (or one per row of
         levels), or, for learners that take each target, the q of them.
@@ -73,6 +78,11 @@ class Target:
             return y
         blended = y[..., 0] if y.shape[-1] == 1 else y @ self.blend
         return float(blended) if blended.ndim == 0 else blended
+
+
+def target_of(p: Any, n_targets: int, *, each: bool = False) -> Target:
+    """The target that a strategy's params describe."""
+    return Target(n_targets, p.blend, p.margin, p.bars_per_year, each=each, confirm_margin=p.confirm_margin)
 
 
 def omega_of(p: Any, n_targets: int) -> list[float] | None:
