@@ -43,6 +43,9 @@ entry_turnover
 entry_cost_bps
     10^4 times commission and slippage of those trades, over the account's value; summed, not per bar.
 
+Where a margin or a budget was asked for, ``metrics.json`` also has what was asked and delivered per year:
+:func:`~tracker_strategies.analysis.goals.goals_of`.
+
 Trades filled at the close at which the account gets to its target belong to the entry, and so does what they cost: the first
 scored bar begins with what was left after them.
 """

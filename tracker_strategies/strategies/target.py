@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,13 @@ class Target:
 def target_of(p: Any, n_targets: int, *, each: bool = False) -> Target:
     """The target that a strategy's params describe."""
     return Target(n_targets, p.blend, p.margin, p.bars_per_year, each=each, confirm_margin=p.confirm_margin)
+
+
+def margin_of(params: Mapping[str, Any], n_targets: int) -> float:
+    """The margin per year in a strategy's params; of several the mean, weighted as the targets are."""
+    margins = np.broadcast_to(_margins(params["margin"], True), n_targets)
+    given = params.get("blend")
+    return float(margins.mean() if given is None else margins @ _blend(given, n_targets))
 
 
 def omega_of(p: Any, n_targets: int) -> list[float] | None:

@@ -109,7 +109,7 @@ def test_a_wrapper_copies_its_learner_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 # ------------------------------------------------------------------ drift
 
-STILL = WRAPPERS | {"Tilted": IDENTITIES["Tilted"]}
+STILL = WRAPPERS | {name: IDENTITIES[name] for name in ("Tilted", "Budgeted")}
 
 
 @pytest.mark.parametrize("chain", [c for c in CHAINS if c[-1:] == ("Holdings",) and not is_refused(c, False)], ids="-".join)
@@ -124,7 +124,7 @@ def test_a_passive_learner_in_holdings_drifts_through_every_wrapper(chain: tuple
 @pytest.mark.parametrize("name", [name for name in WRAPPERS if name != "Holdings"])
 def test_holdings_around_a_wrapper_tells_the_right_order(name: str) -> None:
     wrapper = WRAPPERS[name](2, PA(2))
-    way_out = rf"{name}\(n, (learner=Holdings\(n, learner=\.\.\.\)|members=\[Holdings\(n, learner=\.\.\.\), \.\.\.\])\)"
+    way_out = rf"{name}\(n, (learner=Holdings\(n, learner=\.\.\.\)(, plain=\.\.\.)?|members=\[Holdings\(n, learner=\.\.\.\), \.\.\.\])\)"
     with pytest.raises(ParameterError, match=way_out):
         Holdings(2, learner=wrapper)
 
