@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import backtrader as bt
@@ -16,7 +17,9 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.registry import check_params, load_strategy
+from tracker_strategies.strategies.target import check_year
 
 #: Fewer bars than this tell nothing about tracking: one to buy, two returns to score.
 MIN_BARS = 3
@@ -30,6 +33,10 @@ def check_run(
     chosen = dict(params or {})
     check_params(cls, chosen)
     panel.require_bars(MIN_BARS)
+    if chosen.get("max_tracking_error") is not None:
+        year = chosen.get("bars_per_year") or chosen.get("bars_a_year") or panel.periods_per_year
+        given = {"max_tracking_error": chosen["max_tracking_error"], "bars_per_year": check_year(year)}
+        check_budget(cls, SimpleNamespace(**given), panel.n_bars)
     if not cash > 0.0:
         raise ParameterError(f"cash={cash!r} must be positive")
     return cls, chosen

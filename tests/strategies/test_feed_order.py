@@ -133,10 +133,10 @@ def test_signals_and_sectors_follow_their_symbols() -> None:
     assert late[NAMES.index("AAPL")] + late[NAMES.index("MSFT")] <= 0.2 + 1e-12
 
 
-def test_a_budget_is_tuned_alike() -> None:
+def test_a_budget_is_kept_alike() -> None:
     panel, order = market(6, gaps=True), np.arange(len(NAMES))[::-1]
     for name in ("apas", "tilted-ensemble"):
-        assert_same_but_for_the_order(panel, name, {"te_budget": 0.005, "budget_bars": 30}, order, replay)
+        assert_same_but_for_the_order(panel, name, {"max_tracking_error": "20%", "lam": 5.0}, order, replay)
 
 
 def test_what_is_given_by_position_stays_in_the_order_of_the_feeds() -> None:

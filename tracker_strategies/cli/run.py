@@ -24,7 +24,14 @@ from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.errors import OutputError
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
-from tracker_strategies.strategies.registry import OLD_PARAMS, check_params, default_params, failure_of, labels_of, load_strategy
+from tracker_strategies.strategies.registry import (
+    HIDDEN_PARAMS,
+    check_params,
+    default_params,
+    failure_of,
+    labels_of,
+    load_strategy,
+)
 
 #: What the demo shows beside the recommended tracker.
 DEMO = ("ensemble", "pa", "equal-weight", "buy-and-hold")
@@ -61,6 +68,8 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     for key in options.params:
         if not any(key in default_params(cls) for cls in classes):
             check_params(classes[0], {key: None})
+    for cls in classes:  # none of several runs begins before all can
+        check_params(cls, {key: value for key, value in options.params_of(cls).items() if key in options.params})
     page = None if options.html is None else Path(options.html).expanduser()
     if page is not None:
         check_page(page)
@@ -147,10 +156,10 @@ def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> st
 def show_strategies() -> None:
     """A table of all strategies, then the parameters that they share."""
     console = Console()
-    common = {k: v for k, v in default_params(TrackerStrategy).items() if k not in OLD_PARAMS}
+    common = {k: v for k, v in default_params(TrackerStrategy).items() if k not in HIDDEN_PARAMS}
     table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
     for cls in STRATEGIES:
-        own = {k: v for k, v in default_params(cls).items() if k not in OLD_PARAMS and (k not in common or v != common[k])}
+        own = {k: v for k, v in default_params(cls).items() if k not in HIDDEN_PARAMS and (k not in common or v != common[k])}
         about = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", (cls.__doc__ or "").strip().splitlines()[0])
         table.add_row(
             f"[bold]{cls.alias_name}[/]\n[dim]{cls.__name__}[/]", about, ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"
