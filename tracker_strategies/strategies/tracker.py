@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.gate import Bar
-from tracker_strategies.execution.mandate.keeper import Account, Keeper
+from tracker_strategies.execution.mandate.account import Account
+from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule

@@ -100,7 +100,7 @@ def _require(holds: bool, words: str) -> None:
 
 
 def is_refused(chain: Chain) -> bool:
-    """Return what the contract says: Holdings innermost, then Vote, then Tilted, then Budgeted, each once; others anywhere around Holdings."""
+    """Return what the contract says: Holdings innermost, then Vote, Tilted and Budgeted, each once; others anywhere around it."""
     drift = "Holdings" in chain[:-1]
     ranks = [RANKS[name] for name in chain if name in RANKS]
     return drift or any(outer <= inner for outer, inner in itertools.pairwise(ranks))
