@@ -31,6 +31,8 @@ INSIDE = 1e-12
 KEPT = 1e-12
 """Most by which the sums of an answer may miss a bound."""
 EXACT = 1e-13
+ROUNDING = 1e-9
+"""Most that weights are moved to take a rounding out of their sums."""
 STEPS = 20
 """Plain Newton steps before the safeguarded ascent."""
 
@@ -96,6 +98,8 @@ def nearest(
     missed = problem.excess(w)
     if missed > EXACT:
         w, missed = _settled(problem, w, nu, theta, missed)
+    if missed > KEPT:
+        w, missed = _projected(w, region, missed)
     if not missed <= KEPT:
         return _none(region)
     return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta))
@@ -202,3 +206,12 @@ def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float, missed:
         if missed <= EXACT:
             break
     return w, missed
+
+
+def _projected(w: FloatArray, region: Region, missed: float) -> tuple[FloatArray, float]:
+    """Return the point of the region next to weights that miss it by a rounding: all names alike, hence free of large multipliers."""
+    problem = Dual(w, region, Metric(np.ones(len(w)), np.zeros((len(w), 0))), 0.0)
+    found = ascend(problem, np.zeros(len(problem.rows)), 0.0)
+    if found is None or largest(found[0] - w) > ROUNDING:
+        return w, missed
+    return found[0], problem.excess(found[0])
