@@ -147,7 +147,7 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
 
     # The slope falls along the direction, and is linear between two breaks: find the last piece that still begins by rising.
     # A slope of the size of a rounding is none: the dual is flat along what groups have in common.
-    flat = EMPTY * float(np.abs(step[problem.n_factors :]).sum())
+    flat = EXACT * float(np.abs(step[problem.n_factors :]).sum())
     edges = np.concatenate(((0.0,), breaks, (cut,)))
     low, high = 0, len(edges) - 2
     while low < high:
