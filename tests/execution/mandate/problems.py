@@ -26,7 +26,8 @@ def region(rng: np.random.Generator, n: int, *, halts: bool = False) -> Region:
         for label in range(int(labels.max()) + 2):  # the last one is empty
             positions = np.flatnonzero(labels == label)
             share = float(inner[positions].sum())
-            a, b = [(share, share), (0.0, share), (0.0, 1.0), (0.9 * share, share + 0.02), (share, 1.0)][int(rng.integers(0, 5))]
+            bounds = [(share, share), (0.0, share), (0.0, 1.0), (0.9 * share, share + 0.02), (share, 1.0)]
+            a, b = bounds[int(rng.integers(0, 5))]
             members.append(positions)
             least.append(a)
             most.append(b)

@@ -66,7 +66,9 @@ CASES: dict[str, tuple[Region, list[float] | None, list[tuple[str, int | None, f
         0.0,
     ),
     "a minimum gives before the floor of a group": (
-        _region([0.7, 0.3, 0.0], lower=[0.7, 0.2, 0.0], upper=[0.7, 1, 1], members=_group(2), group_lower=[0.2], group_upper=[1.0]),
+        _region(
+            [0.7, 0.3, 0.0], lower=[0.7, 0.2, 0.0], upper=[0.7, 1, 1], members=_group(2), group_lower=[0.2], group_upper=[1.0]
+        ),
         None,
         [("min_weight", 1, 0.2, 0.1)],
         0.0,
@@ -189,7 +191,7 @@ def test_a_region_with_a_portfolio_comes_back_as_it_is() -> None:
 
 
 def _least_slack(region: Region, fixed: np.ndarray, kind: str) -> float:
-    """The least sum of slacks of a kind if all softer ones may give without limit: dense, and written apart from the product's."""
+    """The least sum of slacks of a kind if all softer ones may give without limit, by a dense program of its own."""
     n, g = len(region.held), len(region.members)
     softer = ORDER[: ORDER.index(kind)]
     names = ["w", "trade", *ORDER]
@@ -217,7 +219,9 @@ def _least_slack(region: Region, fixed: np.ndarray, kind: str) -> float:
     below(-region.total, w=(every, -1), total=(0, -1))
     if np.isfinite(region.turnover):
         below(region.turnover, trade=(every, 1), max_turnover=(0, -1))
-    bounds = [(h, h) if f else (0.0, 1.0 if u > 0 else max(h, 0.0)) for h, f, u in zip(region.held, fixed, region.upper, strict=True)]
+    bounds = [
+        (h, h) if f else (0.0, 1.0 if u > 0 else max(h, 0.0)) for h, f, u in zip(region.held, fixed, region.upper, strict=True)
+    ]
     bounds += [(0.0, None)] * n
     for name, size in zip(names[2:], sizes[2:], strict=True):
         may = name in softer or name == kind
@@ -249,7 +253,7 @@ def test_random_regions_with_halts(seed: int, n: int) -> None:
         assert now is region
         return
     # The hardest limit that gave: nothing softer would have sufficed, and it gave no more than it had to.
-    amounts = {kind: 0.0 for kind in ORDER} | {"total": gave["idle_cash"]}
+    amounts = dict.fromkeys(ORDER, 0.0) | {"total": gave["idle_cash"]}
     for limit, _, asked, got in gave["relaxed"]:
         amounts["min_sector" if limit == "must_hold" else limit] += abs(got - asked)
     hardest = max((kind for kind in ORDER if amounts[kind] > 1e-8), key=ORDER.index, default="total")

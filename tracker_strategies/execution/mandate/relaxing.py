@@ -1,13 +1,13 @@
 """What gives way on a bar on which no portfolio keeps all limits: in a stated order, each by the least amount.
 
 First the investment itself: less than the total where no limit has to break for it. Then the least of names (min_weight), the
-least of groups and of names that must be held, the turnover, the least cash, the most of groups, and last the most of names. A limit
-is touched only where all before it, given up altogether, do not suffice; the amount is the least sum over names or groups that
-makes the bar feasible. Never given up: long only, cash of at least zero, no purchase of an excluded name, and the weight of a
-name that cannot be traded.
+least of groups and of names that must be held, the turnover, the least cash, the most of groups, and last the most of names. A
+limit is touched only where all before it, given up altogether, do not suffice; the amount is the least sum over names or groups
+that makes the bar feasible. Never given up: long only, cash of at least zero, no purchase of an excluded name, and the weight of
+a name that cannot be traded.
 
-Each amount is a linear program (HiGHS). Where the least sum can be shared among names or groups in several ways, the solution that
-the solver finds is taken; which one that is has no meaning.
+Each amount is a linear program (HiGHS). Where the least sum can be shared among names or groups in several ways, the solution
+that the solver finds is taken; which one that is has no meaning.
 """
 
 from __future__ import annotations
@@ -116,7 +116,15 @@ class _Program:
         n, rows = len(region.held), group_rows(region.members, len(region.held))[1:]
         g, held = len(rows), region.held
         limited = bool(np.isfinite(region.turnover))
-        sizes = {"w": n, "trade": n if limited else 0, "max_weight": n, "min_weight": n, "must": n, "max_sector": g, "min_sector": g}
+        sizes = {
+            "w": n,
+            "trade": n if limited else 0,
+            "max_weight": n,
+            "min_weight": n,
+            "must": n,
+            "max_sector": g,
+            "min_sector": g,
+        }
         sizes |= {"max_turnover": 1, "min_cash": 1, "total": 1}
         ends = np.cumsum(list(sizes.values())).tolist()
         self.at = {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
@@ -177,7 +185,7 @@ class _Program:
             matrix = vstack([matrix, *(csr_array(cost[None, :]) for cost, _ in self.kept)]).tocsr()
             right = np.append(right, [bound for _, bound in self.kept])
         for tolerance in TOLERANCES:
-            answer = linprog(
+            answer: Any = linprog(  # type: ignore[call-overload]  # its stubs know no sparse matrices
                 self._cost(kind),
                 A_ub=matrix,
                 b_ub=right,
