@@ -47,12 +47,13 @@ def staged(
         leaving[i] = support[i] = True
         sold = min(left, max(held[i] - limits.least[i], 0.0)) if held[i] > 0.5 * turnover else 0.0
         left -= sold
-        upper[i] = held[i] - sold
+        upper[i] = min(held[i] - sold, bar.cap[i]) if bar.cap[i] > 0 else held[i] - sold
         lower[i] = min(limits.least[i], upper[i])
     if leaving.any():
-        enters = np.flatnonzero(support & (held == 0) & ~bar.forced)
+        enters = np.flatnonzero(support & (held == 0))
         support[enters] = False
-        worth = enters if point is None else enters[np.argsort(-point.weights[enters], kind="stable")]
+        weight = np.zeros(len(enters)) if point is None else point.weights[enters]
+        worth = enters[np.lexsort((enters, -weight, ~bar.forced[enters]))]
         counts, count = bar.groups.rows @ support, int(np.count_nonzero(support))
         for i in worth.tolist():
             inside = bar.groups.rows[:, i] > 0
