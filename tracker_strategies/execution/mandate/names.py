@@ -114,11 +114,9 @@ def choose(
         point = _own(bar, start) or _from_held(bar, start) or _from_nothing(bar)
         feasible = point is not None and bar.served
         support = point.support if point is not None else _least_infeasible(bar)
-    lower, upper = np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0)
-    leaving = np.zeros(len(wish), bool)
-    if np.isfinite(turnover):
-        support, lower, upper, leaving = staged(bar, support, lower, upper, turnover, point)
-    return Chosen(support, lower, upper, feasible, leaving, None if point is None else point.prices)
+    stage = staged(bar, support, turnover, point)
+    start = None if point is None else point.prices
+    return Chosen(stage.support, stage.lower, stage.upper, feasible, stage.leaving, start)
 
 
 def _own(bar: Bar, start: Start | None) -> Point | None:
