@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker_strategies.execution.mandate.amounts import nearest
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Region
+from tracker_strategies.execution.mandate.metric import Metric
 from tracker_strategies.execution.mandate.support import Bar, Point, on_support
 
 _ROUNDING = 1e-12
@@ -69,8 +70,12 @@ def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point 
         leaving[i] = support[i] = True
         sold = min(left, max(held[i] - least[i], 0.0)) if held[i] > 0.5 * turnover else 0.0
         left -= sold
-        upper[i] = min(held[i] - sold, bar.cap[i]) if bar.cap[i] > 0 else held[i] - sold
-        lower[i] = min(least[i], upper[i])
+        upper[i] = held[i] - sold
+        if bar.allowed[i]:  # prices may have carried it below its least weight: while it stays, it is bought up to that
+            lower[i] = bar.floor[i]
+            upper[i] = max(min(upper[i], bar.cap[i]), lower[i])
+        else:
+            lower[i] = min(least[i], upper[i])
     enters = np.flatnonzero(support & (held == 0))
     support[enters] = False
     weight = np.zeros(len(enters)) if point is None else point.weights[enters]
@@ -91,5 +96,5 @@ def _holds(bar: Bar, stage: Stage, turnover: float) -> bool:
     names = np.flatnonzero(stage.support | (bar.held > 0))
     groups = bar.groups
     region = Region(stage.lower, stage.upper, bar.held, bar.limits.total, groups.members, groups.lower, groups.upper, turnover)
-    part, metric = on_support(region, bar.metric, names)
+    part, metric = on_support(region, Metric(bar.metric.d, bar.metric.B[:, :0]), names)  # any metric will do
     return nearest(bar.wish[names], part, metric).feasible
