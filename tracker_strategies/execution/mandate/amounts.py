@@ -2,16 +2,16 @@ r"""How much of each name: the allowed portfolio nearest to a wish.
 
 .. math:: \min_w \tfrac12 (w - z)^\top (\operatorname{diag}(d) + B B^\top) (w - z) + \sum_i c_i |w_i - h_i|
 
-over a :class:`~tracker_strategies.execution.mandate.limits.Region`: bounds of names and of groups, which may overlap, the total,
-and the turnover against what is held. The answer is exact: on the right pieces (which names are at a bound, which are not traded,
-which groups bind) the problem is one linear system in a few multipliers. Guess the pieces from the multipliers of the bar before,
-solve, correct all pieces at once, solve again: Newton's method on the dual. Where that does not settle within a few steps, the
-safeguarded ascent takes over.
+over a :class:`~tracker_strategies.execution.mandate.limits.Region`: bounds of names and of groups, which may overlap, the
+total, and the turnover against what is held. The answer is exact: on the right pieces (which names are at a bound, which are not
+traded, which groups bind) the problem is one linear system in a few multipliers. Guess the pieces from the multipliers of the bar
+before, solve, correct all pieces at once, solve again: Newton's method on the dual. Where that does not settle within a few
+steps, the safeguarded ascent takes over.
 
 References
 ----------
-Qi, Sun, *A nonsmooth version of Newton's method*, Math. Programming 58, 1993. Hintermueller, Ito, Kunisch, *The primal-dual active
-set strategy as a semismooth Newton method*, SIAM J. Optim. 13, 2002.
+Qi, Sun, *A nonsmooth version of Newton's method*, Math. Programming 58, 1993. Hintermueller, Ito, Kunisch, *The primal-dual
+active set strategy as a semismooth Newton method*, SIAM J. Optim. 13, 2002.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from typing import NamedTuple
 import numpy as np
 
 from tracker_strategies.execution.mandate.ascent import ascend
-from tracker_strategies.execution.mandate.dual import Dual, group_rows, newton
+from tracker_strategies.execution.mandate.dual import Dual, group_rows, largest, newton
 from tracker_strategies.execution.mandate.limits import FloatArray, Region
 from tracker_strategies.execution.mandate.metric import Metric
+from tracker_strategies.execution.sums import inner, total
 
 INSIDE = 1e-12
 """Most by which the sums of a wish may miss a bound and still be inside; of a bound of a name, as a share of it."""
 KEPT = 1e-12
 """Most by which the sums of an answer may miss a bound."""
 EXACT = 1e-13
+ROUNDING = 1e-9
+"""Most that weights are moved to take a rounding out of their sums."""
 STEPS = 20
 """Plain Newton steps before the safeguarded ascent."""
 
@@ -83,47 +86,49 @@ def nearest(
     """
     if isinstance(no_trade, np.ndarray) and not no_trade.any():
         no_trade = 0.0
-    if isinstance(no_trade, float | int) and no_trade == 0.0 and inside(wish, region):
+    if not isinstance(no_trade, np.ndarray) and no_trade == 0.0 and inside(wish, region):
         return Solution(wish, True, start)
-    if bool((region.lower > region.upper).any()):
+    if np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
-    found = _plain(problem, start) or ascend(problem, *_zero(problem))
+    found = _plain(problem, start) or ascend(problem, np.zeros(len(problem.rows)), 0.0)
     if found is None:
         return _none(region)
     w, nu, theta = found
-    w = _settled(problem, w, nu, theta)
-    if not problem.excess(w) <= KEPT:
+    missed = problem.excess(w)
+    if missed > EXACT:
+        w, missed = _settled(problem, w, nu, theta, missed)
+    if missed > KEPT:
+        w, missed = _projected(w, region, missed)
+    if not missed <= KEPT:
         return _none(region)
-    return Solution(w, True, (problem.rows.T @ nu, nu[problem.n_factors + 1 :].copy(), theta))
+    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta))
 
 
 def inside(w: FloatArray, region: Region, tolerance: float = INSIDE) -> bool:
     """Whether weights keep all constraints of a region: sums to the tolerance, names to that share of their bounds."""
-    if not (w <= region.upper * (1.0 + tolerance)).all() or not (w >= region.lower * (1.0 - tolerance)).all():
+    if not abs(total(w) - region.total) <= tolerance:
         return False
-    if not abs(float(w.sum()) - region.total) <= tolerance:
+    if not np.logical_and.reduce(w <= region.upper * (1.0 + tolerance)):
         return False
-    if len(region.members):
-        sums = group_rows(region.members, len(w)) @ w
-        if (sums > region.group_upper + tolerance).any() or (sums < region.group_lower - tolerance).any():
-            return False
-    return not np.isfinite(region.turnover) or float(np.abs(w - region.held).sum()) <= region.turnover + tolerance
+    if not np.logical_and.reduce(w >= region.lower * (1.0 - tolerance)):
+        return False
+    if region.turnover < np.inf and not float(np.abs(w - region.held).sum()) <= region.turnover + tolerance:
+        return False
+    if not len(region.members):
+        return True
+    sums = group_rows(region.members, len(w))[1:] @ w
+    return bool((sums <= region.group_upper + tolerance).all() and (sums >= region.group_lower - tolerance).all())
 
 
 def _none(region: Region) -> Solution:
     return Solution(np.full(len(region.held), np.nan), False, None)
 
 
-def _zero(problem: Dual) -> tuple[FloatArray, float]:
-    return np.zeros(len(problem.rows)), 0.0
-
-
 def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, float] | None:
     """Newton's method with full steps; None if it does not settle."""
-    rows, k, inverse = problem.rows, problem.n_factors, problem.inverse
-    limited = np.isfinite(problem.turnover)
-    nu, theta = _zero(problem)
+    rows, k, inverse, limited = problem.rows, problem.n_factors, problem.inverse, problem.limited
+    nu, theta = np.zeros(len(rows)), 0.0
     pull = np.zeros(len(inverse))
     began = False
     if start is not None and start[0].shape == pull.shape and start[1].shape == (len(nu) - k - 1,):
@@ -131,34 +136,35 @@ def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, 
         nu[k + 1 :] = start[1]
     expected: FloatArray | None = None
     for _ in range(STEPS):
-        w, free, sign = problem.at(pull, theta)
+        w, weight, sign = problem.at(pull, theta)
         gap, counts = problem.missed(w, nu)
         excess = problem.overtraded(w) if limited else 0.0
         if expected is not None:
-            off = float(np.abs(w - expected).max())
+            off = largest(w - expected)
             if (
-                off <= EXACT + 1e-15 * float(np.abs(pull * inverse)[free].max(initial=0.0))
-                and float(np.abs(gap[k:][counts[k:]]).max(initial=0.0)) <= KEPT
-                and (theta > 0.0 or excess <= KEPT)
+                (off <= EXACT or off <= 1e-15 * largest(pull * weight))
+                and largest(gap[k:]) <= KEPT
+                and (excess <= KEPT if theta > 0.0 else excess <= 0.0)
             ):
                 return w, nu, theta
         turning = limited and (theta > 0.0 or excess > 0.0)
-        weight = np.where(free, inverse, 0.0)
         side = np.where(nu != 0.0, nu, gap)
         if began:
             # The factors' share of the pull is not known one by one: solve for all multipliers anew, from a pull of zero.
             lift = pull * weight
             w = w + lift
-            gap = gap + rows @ lift
-            excess += float(sign @ lift)
+            gap += rows @ lift
+            excess += inner(sign, lift)
             nu = np.zeros(len(nu))
             began = False
-        chosen = np.flatnonzero(counts)
-        matrix = rows[chosen]
-        right = gap[chosen]
+        chosen = counts.nonzero()[0]
         if turning:
-            matrix = np.vstack((matrix, sign))
-            right = np.append(right, excess)
+            problem.all_rows[-1] = sign
+            matrix = problem.all_rows.take([*chosen.tolist(), len(nu)], 0)
+            right = np.empty(len(matrix))
+            right[:-1], right[-1] = gap[chosen], excess
+        else:
+            matrix, right = rows.take(chosen, 0), gap[chosen]
         step = newton(problem.curvature(matrix, weight), right)
         if step is None:
             return None
@@ -169,20 +175,18 @@ def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, 
             if theta < 0.0:
                 theta, expected = 0.0, None
         nu[chosen] += step
-        crossed = ~problem.equal & (nu * side < 0.0)
-        if crossed.any():
+        crossed = (nu * side < 0.0) & ~problem.equal
+        if np.logical_or.reduce(crossed):
             nu[crossed] = 0.0
             expected = None
         pull = nu @ rows
     return None
 
 
-def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float) -> FloatArray:
+def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float, missed: float) -> tuple[FloatArray, float]:
     """Return the weights with what rounding has left of the binding sums removed, by the smallest change of the free names."""
     k = problem.n_factors
     for _ in range(3):
-        if problem.excess(w) <= EXACT:
-            break
         sums = problem.rows[k:] @ w
         over, under = sums - problem.high[k:], sums - problem.low[k:]
         gap = np.where((nu[k:] > 0.0) | (over > 0.0), over, np.where((nu[k:] < 0.0) | (under < 0.0), under, 0.0))
@@ -193,6 +197,21 @@ def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float) -> Floa
         weight = np.where((w > problem.lower) & (w < problem.upper) & (w != problem.held), problem.inverse, 0.0)
         H = (matrix * weight) @ matrix.T
         size = np.sqrt(np.maximum(H.diagonal(), 1e-300))
-        step = np.linalg.lstsq(H / np.outer(size, size), gap / size, rcond=1e-14)[0] / size
-        w = np.clip(w - (step @ matrix) * weight, problem.lower, problem.upper)
-    return w
+        step = np.linalg.lstsq(H / np.outer(size, size), gap / size, rcond=1e-11)[0] / size
+        closer = np.clip(w - (step @ matrix) * weight, problem.lower, problem.upper)
+        left = problem.excess(closer)
+        if left >= missed:
+            break
+        w, missed = closer, left
+        if missed <= EXACT:
+            break
+    return w, missed
+
+
+def _projected(w: FloatArray, region: Region, missed: float) -> tuple[FloatArray, float]:
+    """Return the point of the region next to weights that miss it by a rounding; all names count alike."""
+    problem = Dual(w, region, Metric(np.ones(len(w)), np.zeros((len(w), 0))), 0.0)
+    found = ascend(problem, np.zeros(len(problem.rows)), 0.0)
+    if found is None or largest(found[0] - w) > ROUNDING:
+        return w, missed
+    return found[0], problem.excess(found[0])

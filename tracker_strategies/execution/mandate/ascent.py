@@ -1,9 +1,9 @@
 r"""The safeguarded way to the multipliers: slower, and certain.
 
-Each step is a Newton step with a little damping (so that it exists for any set of free names), and goes exactly as far along it as
-the dual rises. The dual is concave, so every step gains; it has finitely many pieces, so the steps end. Where the region is
-empty the dual rises without bound, and the multipliers themselves prove it: they price the constraints such that even the
-cheapest portfolio within the bounds of the names costs more than the constraints allow.
+Each step is a Newton step, or, where no free name answers to what is missed, the gradient itself; it goes exactly as far as the
+dual rises. The dual is concave, so every step gains; it has finitely many pieces, so the steps end. Where the region is empty the
+dual rises without bound, and the multipliers themselves prove it: they price the constraints such that even the cheapest
+portfolio within the bounds of the names costs more than the constraints allow.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ SINGULAR = 1e-11
 EMPTY = 1e-12
 """Least infeasibility that is called one, per unit of multiplier."""
 EXACT = 1e-13
+PATIENCE = 5
+"""Steps without gain, close to the top, before it is called the top."""
 STALLED = 1e-8
 """Most that weights may still move when the multipliers can no longer."""
 
@@ -27,18 +29,17 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
     """Return the weights and the multipliers at the top of the dual, or None if the region is empty (or no top was found)."""
     nu = nu.copy()
     rows, k = problem.rows, problem.n_factors
-    limited = np.isfinite(problem.turnover)
-    before = np.inf
+    limited = problem.limited
+    best, idle = np.inf, 0
     for _ in range(STEPS):
-        w, free, sign = problem.at(rows.T @ nu, theta)
+        w, weight, sign = problem.at(nu @ rows, theta)
         gap, counts = problem.missed(w, nu)
         excess = problem.overtraded(w) if limited else 0.0
         gap, counts = np.append(gap, excess), np.append(counts, limited and (theta > 0.0 or excess > 0.0))
-        weight = np.where(free, problem.inverse, 0.0)
         # Multipliers that cancel leave a rounding of their own size in the pull on a name.
         noise = EXACT + 1e-15 * float((np.abs(nu) @ np.abs(rows) * weight).max())
         step = _direction(problem, np.where(counts, gap, 0.0), np.append(nu, theta), counts, sign, weight, noise)
-        moved = (rows.T @ step[:-1] + sign * step[-1]) * weight
+        moved = (step[:-1] @ rows + sign * step[-1]) * weight
         left = max(float(np.abs(moved).max()), float(np.abs(gap[k:][counts[k:]]).max(initial=0.0)))
         exposed = np.abs(rows[:k]) @ np.abs(w - problem.wish)
         answer = np.clip(w - moved, problem.lower, problem.upper), nu, theta
@@ -48,11 +49,13 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
             return None
         ahead = _ahead(problem, nu, theta, step, float(np.abs(gap[counts]).max())) or _along(problem, nu, theta, step)
         # Where steps fall below the resolution of the multipliers, what is left is left to the weights themselves.
-        stuck = ahead is None or bool((np.abs(ahead[0] - nu) <= 4e-16 * np.abs(nu)).all() and ahead[1] == theta)
-        if stuck or (left <= STALLED and left >= before):
-            return answer if left <= STALLED else None
-        assert ahead is not None
-        (nu, theta), before = ahead, left
+        stuck = ahead is not None and bool((np.abs(ahead[0] - nu) <= 4e-16 * np.abs(nu)).all() and ahead[1] == theta)
+        close = left <= max(STALLED, 100.0 * noise)
+        idle = idle + 1 if close and left >= best else 0
+        if ahead is None or stuck or idle > PATIENCE:
+            return answer if close else None
+        best = min(best, left)
+        nu, theta = ahead
     return None
 
 
@@ -61,8 +64,8 @@ def _direction(
 ) -> FloatArray:
     """Return a direction in which the dual rises; zero at the top.
 
-    A multiplier at zero may only move to the side on which its constraint is missed. Where the direction would have it otherwise
-    it is left out; if nothing else is left to improve, such constraints are tried one by one, those missed most first.
+    A multiplier at zero may only move to the side on which its constraint is missed. Where the direction would have it
+    otherwise it is left out; if nothing else is left to improve, such constraints are tried one by one, worst first.
     """
     H = problem.curvature(np.vstack((problem.rows, sign)), weight)
     size = np.sqrt(np.where(H.diagonal() > 0.0, H.diagonal(), float(problem.inverse.mean())))
@@ -91,7 +94,7 @@ def _direction(
 
 
 def _uphill(H: FloatArray, gap: FloatArray, size: FloatArray, chosen: BoolArray) -> FloatArray:
-    """Return the Newton step in the chosen multipliers; where none exists, the part of the gradient that no free name answers to."""
+    """Return the Newton step in the chosen multipliers; where none exists, the part of the gradient without curvature."""
     step = np.zeros(len(gap))
     at = np.flatnonzero(chosen)
     if not len(at):
@@ -112,10 +115,10 @@ def _ahead(problem: Dual, nu: FloatArray, theta: float, step: FloatArray, missed
     after, turned = nu + step[:-1], theta + float(step[-1])
     if turned < 0.0 or (~problem.equal & (after * nu < 0.0)).any():
         return None
-    w, _, _ = problem.at(problem.rows.T @ after, turned)
+    w, _, _ = problem.at(after @ problem.rows, turned)
     gap, counts = problem.missed(w, after)
     left = float(np.abs(gap[counts]).max(initial=0.0))
-    if np.isfinite(problem.turnover):
+    if problem.limited:
         excess = problem.overtraded(w)
         left = max(left, abs(excess) if turned > 0.0 else excess)
     return (after, turned) if left <= 0.5 * missed else None
@@ -123,7 +126,7 @@ def _ahead(problem: Dual, nu: FloatArray, theta: float, step: FloatArray, missed
 
 def _slope(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> float:
     """Return the rate at which the dual rises along `step`."""
-    w, _, _ = problem.at(problem.rows.T @ nu, theta)
+    w, _, _ = problem.at(nu @ problem.rows, theta)
     sums = problem.rows @ w
     k = problem.n_factors
     side = np.where(nu != 0.0, nu, step[:-1])
@@ -144,7 +147,7 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
 
     # The slope falls along the direction, and is linear between two breaks: find the last piece that still begins by rising.
     # A slope of the size of a rounding is none: the dual is flat along what groups have in common.
-    flat = EMPTY * float(np.abs(step[problem.n_factors :]).sum())
+    flat = EXACT * float(np.abs(step[problem.n_factors :]).sum())
     edges = np.concatenate(((0.0,), breaks, (cut,)))
     low, high = 0, len(edges) - 2
     while low < high:
@@ -179,8 +182,8 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
 
 def _breaks(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tuple[FloatArray, float]:
     """Return where along a direction a name or a multiplier changes its piece, ascending; and where theta reaches zero."""
-    x = problem.gap - (problem.rows.T @ nu) * problem.inverse
-    dx = -(problem.rows.T @ step[:-1]) * problem.inverse
+    x = problem.gap - (nu @ problem.rows) * problem.inverse
+    dx = -(step[:-1] @ problem.rows) * problem.inverse
     t, dt = (problem.no_trade + theta) * problem.inverse, step[-1] * problem.inverse
     to = (problem.lower - problem.held, problem.upper - problem.held, np.zeros(len(x)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -195,7 +198,7 @@ def _proves_empty(problem: Dual, nu: FloatArray, theta: float) -> bool:
     """Whether multipliers (of the sums and the turnover) show that no portfolio can keep all constraints."""
     k = problem.n_factors
     prices = nu[k:]
-    scale = float(np.abs(prices).sum()) + (theta if np.isfinite(problem.turnover) else 0.0)
+    scale = float(np.abs(prices).sum()) + (theta if problem.limited else 0.0)
     if not scale > 0.0:
         return False
     pull, h = problem.rows[k:].T @ prices, problem.held

@@ -6,17 +6,15 @@ With one multiplier for each factor (y), for the total and for each group (toget
 .. math:: w_i = \Bigl[h_i + S\bigl(z_i - h_i - a_i^\top \nu / d_i,\ (c_i + \theta) / d_i\bigr)\Bigr]_{l_i}^{u_i},
     \qquad S(x, t) = x - [x]_{-t}^{t}
 
-where a_i holds the loadings of the name, a one for the total and a one for each of its groups. The dual is concave and piecewise
-quadratic; its gradient is what the constraints are missed by, and its second derivative comes from the *free* names alone, those
-neither at a bound nor at what is held.
+where a_i holds the loadings of the name, a one for the total and a one for each of its groups. The dual is concave and
+piecewise quadratic; its gradient is what the constraints are missed by, and its second derivative comes from the *free* names
+alone, those neither at a bound nor at what is held.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from scipy.linalg.blas import dasum, idamax
 from scipy.linalg.lapack import dposv
 
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Region
@@ -27,12 +25,16 @@ _ROWS: dict[tuple[int, int], tuple[tuple[IndexArray, ...], FloatArray]] = {}
 
 
 def group_rows(members: tuple[IndexArray, ...], n: int) -> FloatArray:
-    """Return (G, N) ones where a name is in a group. Remembered for the same tuple, which stays the same from bar to bar."""
+    """Return (1 + G, N) ones for the total, and where a name is in a group.
+
+    Remembered for the same tuple of groups, which stays the same from bar to bar.
+    """
     found = _ROWS.get((id(members), n))
     if found is not None:
         return found[1]
-    rows = np.zeros((len(members), n))
-    for row, positions in zip(rows, members, strict=True):
+    rows = np.zeros((1 + len(members), n))
+    rows[0] = 1.0
+    for row, positions in zip(rows[1:], members, strict=True):
         row[positions] = 1.0
     if len(_ROWS) >= _REMEMBERED:
         del _ROWS[next(iter(_ROWS))]
@@ -41,7 +43,7 @@ def group_rows(members: tuple[IndexArray, ...], n: int) -> FloatArray:
 
 
 class Dual:
-    """One problem.
+    r"""One problem.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ class Dual:
     Attributes
     ----------
     rows : (k + 1 + G, N) float
-        Loadings on each factor, ones, and the names of each group: what a multiplier of :math:`\\nu` acts on.
+        Loadings on each factor, ones, and the names of each group: what a multiplier of :math:`\nu` acts on.
     low, high : (k + 1 + G,) float
         Bounds of rows @ w; for a factor both are the exposure of the wish.
     """
@@ -62,46 +64,48 @@ class Dual:
     def __init__(self, wish: FloatArray, region: Region, metric: Metric, no_trade: float | FloatArray) -> None:
         B = metric.B
         n, k = B.shape
-        groups = len(region.members)
+        sums = group_rows(region.members, n)
+        m = k + len(sums)
         self.n_factors = k
         self.wish, self.held = wish, region.held
         self.lower, self.upper = region.lower, region.upper
         self.turnover = float(region.turnover)
+        self.limited = self.turnover < np.inf
         self.gap = wish - region.held
         self.inverse = 1.0 / metric.d
+        self.loose = self.inverse * (region.lower < region.upper)
         self.no_trade = no_trade
-        self.has_price = bool(np.any(no_trade))
-        self.rows = rows = np.empty((k + 1 + groups, n))
+        self.has_price = isinstance(no_trade, np.ndarray) or no_trade > 0.0
+        # One row more than there are multipliers in nu: room for the signs of the trades, which theta acts on.
+        self.all_rows = np.empty((m + 1, n))
+        self.rows = rows = self.all_rows[:m]
         rows[:k] = B.T
-        rows[k] = 1.0
-        rows[k + 1 :] = group_rows(region.members, n)
-        self.low, self.high = np.empty(k + 1 + groups), np.empty(k + 1 + groups)
-        self.low[:k] = self.high[:k] = rows[:k] @ wish
-        self.low[k] = self.high[k] = region.total
-        self.low[k + 1 :], self.high[k + 1 :] = region.group_lower, region.group_upper
-        self.equal: BoolArray = self.low == self.high
+        rows[k:] = sums
+        self.low, self.high = low, high = np.empty(m), np.empty(m)
+        low[:k] = high[:k] = rows[:k] @ wish
+        low[k] = high[k] = region.total
+        low[k + 1 :], high[k + 1 :] = region.group_lower, region.group_upper
+        self.equal: BoolArray = low == high
 
-    def at(self, pull: FloatArray, theta: float) -> tuple[FloatArray, BoolArray, FloatArray]:
-        """Return the weights for given multipliers, which names are free, and which way each trades.
+    def at(self, pull: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the weights for given multipliers, 1/d of the free names (else zero), and which way each name trades.
 
         Parameters
         ----------
         pull : (N,) float
-            rows.T @ nu.
+            nu @ rows.
         theta : float
         """
         x = self.gap - pull * self.inverse
         if theta > 0.0 or self.has_price:
-            t = (self.no_trade + theta) * self.inverse
-            shrunk = x - np.minimum(np.maximum(x, -t), t)
-            moved = np.abs(x) >= t
-            v = self.held + shrunk
-            free = (v > self.lower) & (v < self.upper) & moved
-        else:
+            t = self.inverse * (self.no_trade + theta)
+            x -= np.minimum(np.maximum(x, -t), t)
             v = self.held + x
-            free = (v > self.lower) & (v < self.upper)
+            w = np.minimum(np.maximum(v, self.lower), self.upper)
+            return w, self.loose * ((w == v) & (x != 0.0)), np.sign(x)
+        v = self.held + x
         w = np.minimum(np.maximum(v, self.lower), self.upper)
-        return w, free, np.sign(x)
+        return w, self.loose * (w == v), np.sign(x)
 
     def missed(self, w: FloatArray, nu: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Return what each row misses its bound by, and which rows count: those with a multiplier, and those outside.
@@ -109,17 +113,19 @@ class Dual:
         For a factor, the bound is the exposure that its multiplier stands for.
         """
         sums = self.rows @ w
+        gap = sums - np.minimum(np.maximum(sums, self.low), self.high)
+        counts = self.equal | (gap != 0.0)
         k = self.n_factors
-        over, under = sums - self.high, sums - self.low
-        above = self.equal | (nu > 0.0) | ((nu == 0.0) & (over > 0.0))
-        below = ~above & ((nu < 0.0) | (under < 0.0))
-        gap = np.where(above, over, np.where(below, under, 0.0))
-        gap[:k] -= nu[:k]
-        return gap, above | below
+        if k:
+            gap[:k] -= nu[:k]
+        for j in nu[k:].nonzero()[0].tolist():
+            gap[k + j] = sums[k + j] - (self.high[k + j] if nu[k + j] > 0.0 else self.low[k + j])
+            counts[k + j] = True
+        return gap, counts
 
     def overtraded(self, w: FloatArray) -> float:
         """Return the turnover beyond its limit."""
-        return float(np.abs(w - self.held).sum()) - self.turnover
+        return float(dasum(w - self.held)) - self.turnover
 
     def curvature(self, matrix: FloatArray, weight: FloatArray) -> FloatArray:
         """Return minus the second derivative of the dual in the rows of `matrix`, which begin with the factors."""
@@ -133,8 +139,13 @@ class Dual:
         """Return the most by which a sum or the turnover is outside its bounds."""
         k = self.n_factors
         sums = self.rows[k:] @ w
-        worst = max(float((sums - self.high[k:]).max()), float((self.low[k:] - sums).max()))
-        return max(worst, self.overtraded(w))
+        sums -= np.minimum(np.maximum(sums, self.low[k:]), self.high[k:])
+        return max(largest(sums), self.overtraded(w))
+
+
+def largest(a: FloatArray) -> float:
+    """Return max_i abs(a_i)."""
+    return abs(float(a[idamax(a)])) if len(a) else 0.0
 
 
 def newton(H: FloatArray, right: FloatArray) -> FloatArray | None:
@@ -142,7 +153,6 @@ def newton(H: FloatArray, right: FloatArray) -> FloatArray | None:
     factor, x, failed = dposv(H, right, lower=1)
     if failed:
         return None
-    pivots: NDArray[Any] = factor.diagonal()
-    if not (pivots * pivots > 1e-13 * H.diagonal()).all():
+    if any(p * p <= 1e-13 * h for p, h in zip(factor.diagonal().tolist(), H.diagonal().tolist(), strict=True)):
         return None
     return x  # type: ignore[no-any-return]
