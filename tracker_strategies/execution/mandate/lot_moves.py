@@ -24,7 +24,7 @@ CANDIDATES = 20
 DEAR, MATTERS = 0.01, 0.05
 """A lot of at least this share of the account is dear. It is tried when its move would take away the second share of the squared
 error, if nothing else had to move for it."""
-AFTERWARDS = 60
+AFTERWARDS = 20
 """Most changes of other names that follow a dear lot."""
 
 
@@ -101,6 +101,8 @@ def _move_pair(search: LotSearch, after: Next) -> bool:
     change += (np.abs(hi - less) - np.abs(hi)) * m.price[out][:, None] + (np.abs(hj + more) - np.abs(hj)) * m.price[into]
     if m.fee_price > 0.0:
         change += m.fee_price * ((hi == 0.0) * 1.0 - (hi == less) + (hj == 0.0) * 1.0 - (hj == -more))
+    if change.min() >= 0.0:  # on a quiet bar that is all
+        return False
     change[_closed_pairs(search, out, into, less, more, a, b)] = np.inf
     k, i, j = np.unravel_index(int(change.argmin()), shape)
     if not change[k, i, j] < 0.0:

@@ -165,11 +165,11 @@ class LotSearch:
         """Money, turnover and groups as of the present lots: sums are taken anew, so that no rounding piles up."""
         m = self.market
         worth = self.lots * m.value + self.kept
-        whole = float(worth.sum())
+        whole = float(worth @ self._one)
         self.cash, self.gap = m.total - whole, whole - self._wanted
         if self.costly or self.limited:
             traded = np.abs(self.lots - self.held) * m.value
-            self.traded = float(traded.sum())
+            self.traded = float(traded @ self._one)
             if self.costly:
                 self.cash -= float(m.rate @ traded) + m.fee * float(np.count_nonzero(traded))
         for grouping in self.groupings:
