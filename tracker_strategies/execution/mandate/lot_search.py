@@ -55,8 +55,10 @@ class Market:
         Lots with which a name enters at least, and below which it leaves in full: 1 where a single lot may be held.
     price, fee_price : (N,) float and float
         What it takes to trade a lot, and to trade a name at all, in squared error.
+    trifle : float
+        Squared error that is not worth a change.
     rate, fee : (N,) float and float
-        The same in money.
+        The same as the prices, in money.
     total, turnover : float
         Most that is invested, costs included; most that is bought and sold together.
     groups : tuple of Group
@@ -72,6 +74,7 @@ class Market:
     stay: FloatArray
     price: FloatArray
     fee_price: float
+    trifle: float
     rate: FloatArray
     fee: float
     total: float
