@@ -195,7 +195,7 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray,
     if goal is lots:
         return lots
     if m.max_names is not None or any(g.max_names is not None for g in m.groups):
-        goal = np.where(lots > 0.0, goal, lots)
+        _turn_away(m, lots, goal, kept)
     asked = float(np.abs(goal - lots) @ m.value)
     if asked > max(left, 0.0):
         goal = lots + np.trunc((goal - lots) * max(left, 0.0) / asked)
@@ -222,3 +222,21 @@ def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) 
     money = m.total - float(goal @ m.value)
     goal[order[np.cumsum(m.value[order]) <= money]] += 1.0
     return np.where((goal > 0.0) & (goal < m.entry) & jumps, lots, goal)
+
+
+def _turn_away(market: Market, lots: FloatArray, goal: FloatArray, kept: FloatArray) -> None:
+    """Take names out of `goal`, in place, that would enter when as many are held as may be; the largest enter first."""
+    m, inside = market, (goal > 0.0) | (kept > 0.0)
+    entering = np.flatnonzero(inside & (lots == 0.0) & (kept == 0.0))
+    inside[entering] = False
+    counted = [(np.isin(entering, g.members), g) for g in m.groups if g.max_names is not None]
+    room = np.inf if m.max_names is None else m.max_names - np.count_nonzero(inside)
+    rooms = [(g.max_names or 0) - np.count_nonzero(inside[g.members]) for _, g in counted]
+    for place in np.argsort(-goal[entering] * m.value[entering]).tolist():
+        mine = [k for k, (members, _) in enumerate(counted) if members[place]]
+        if room <= 0 or any(rooms[k] <= 0 for k in mine):
+            goal[entering[place]] = 0.0
+            continue
+        room -= 1
+        for k in mine:
+            rooms[k] -= 1
