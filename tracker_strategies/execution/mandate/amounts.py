@@ -91,7 +91,11 @@ def nearest(
     if np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
-    found = _plain(problem, start) or ascend(problem, np.zeros(len(problem.rows)), 0.0)
+    found = _plain(problem, start)
+    if found is None and start is not None:
+        found = _plain(problem, None)  # a start that misleads: most such problems are easy from nothing
+    if found is None:
+        found = ascend(problem, np.zeros(len(problem.rows)), 0.0)
     if found is None:
         return _none(region)
     w, nu, theta = found
