@@ -93,8 +93,12 @@ def nearest(
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
     found = _plain(problem, start)
+    if found is None and start is not None:
+        found = _plain(problem, None)  # a start that misleads: most such problems are easy from nothing
     if found is None:
         found = ascend(problem, *_warm(problem, start))
+    if found is None and start is not None:
+        found = ascend(problem, *_warm(problem, None))
     if found is None:
         return _none(region)
     w, nu, theta = found
