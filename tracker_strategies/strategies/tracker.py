@@ -129,7 +129,8 @@ class Tracker:
             sizes, cash = route.sizes(), route.cash()
             same = pending is None and sizes is self._sizes
             if self.keeper is not None:
-                kept = self.keeper.at_fill(decided, sizes, opens, cash, self.rebalancer, pending=pending)
+                account = Account.of(sizes, opens, cash, None, None, pending, self.rebalancer.costs)
+                kept = self.keeper.guard.kept(decided, account, self.keeper.turnover_limit, self.rebalancer)
                 same, decided = same and kept is decided, kept
             deltas = self.rebalancer.fit(decided, sizes, opens, cash, pending=pending, unchanged=same)
         route.submit(deltas)
