@@ -219,8 +219,7 @@ class Tracker:
         changed = self.universe.follow(bar)
         active = self.universe.active
         if changed and self.keeper is not None and active is not None:
-            left = ~active if before is None else before & ~active
-            self.keeper.forget(left)
+            self.keeper.forget(~active if before is None else before & ~active)
         if self._base is None:
             if not (np.isfinite(bar.target).all() and (active is None or active.any())):
                 return False
