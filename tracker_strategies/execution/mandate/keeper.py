@@ -115,7 +115,7 @@ class Keeper:
             return
         worth = np.where(sizes > 0.0, sizes * prices, 0.0)
         held = self._in(worth) / (cash + float(worth.sum()))
-        self.entered = bool(held.any()) and float(np.maximum(self._aim - held, 0.0).sum()) <= NEAR
+        self.entered = bool(held.any()) and float((self._aim - held).sum()) <= NEAR
 
     def is_breached(self, account: Account) -> bool:
         """Whether what is held is over a limit that a trade could restore."""
@@ -262,7 +262,7 @@ class Keeper:
             replace(group, lower=float(low), upper=float(high))
             for group, low, high in zip(self.limits.groups, region.group_lower, region.group_upper, strict=True)
         )
-        limits = replace(self.limits, upper=region.upper, must=region.lower, groups=groups)
+        limits = replace(self.limits, upper=region.upper, must=np.minimum(self.limits.must, region.lower), groups=groups)
         rates = costs.side_rates(self._in(account.prices))
         found = round_lots(
             weights,
