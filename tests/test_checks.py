@@ -74,7 +74,7 @@ def test_a_fraction_has_the_bounds_that_it_is_given():
     assert fraction("x", "-20%", least=-1.0) == -0.2
     assert fraction("x", 3, most=10.0) == 3.0
     assert fraction("x", 0) == 0.0
-    with pytest.raises(ParameterError, match=r"x must be a fraction above 0 to 1 .*, got 0$"):
+    with pytest.raises(ParameterError, match=r"x must be a fraction above 0 and at most 1 .*, got 0$"):
         fraction("x", 0, above=0.0)
 
 

@@ -46,8 +46,8 @@ def fraction(
 
     A percent sign divides by 100 in decimals, so that "2.3%" is the very number 0.023.
     """
-    low = f"from {least:g}" if above is None or above < least else f"above {above:g}"
-    allowed = f"a fraction {low} to {most:g} such as 0.05 or 5%"
+    low = f"from {least:g} to" if above is None or above < least else f"above {above:g} and at most"
+    allowed = f"a fraction {low} {most:g} such as 0.05 or 5%"
     given, bare = value, True
     if isinstance(value, str):
         read = _FRACTION.fullmatch(value)

@@ -25,9 +25,11 @@ from tracker_strategies.execution.mandate.feasibility import check
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.feeds import asked_assets
 from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
+from tracker_strategies.strategies.target import check_year
 
 #: Fewer bars than this tell nothing about tracking: one to buy, two returns to score.
 MIN_BARS = 3
@@ -44,6 +46,10 @@ def check_run(
     chosen = dict(params or {})
     check_params(cls, chosen)
     panel.require_bars(MIN_BARS)
+    if chosen.get("max_tracking_error") is not None:
+        year = chosen.get("bars_per_year") or chosen.get("bars_a_year") or panel.periods_per_year
+        given = {"max_tracking_error": chosen["max_tracking_error"], "bars_per_year": check_year(year)}
+        check_budget(cls, SimpleNamespace(**given), panel.n_bars)
     if not cash > 0.0:
         raise ParameterError(f"cash={cash!r} must be positive")
     check_mandate(panel, cls, chosen, cash)

@@ -49,7 +49,8 @@ def in_order(panel: MarketPanel, order: np.ndarray) -> MarketPanel:
 
 def assert_same_but_for_the_order(panel: MarketPanel, strategy: Any, params: dict[str, Any], order: np.ndarray, run: Any) -> None:
     one, other = run(panel, strategy, params), run(in_order(panel, order), strategy, params)
-    np.testing.assert_array_equal(other.decisions, one.decisions[:, order])
+    rounding = 0.0 if one.breaches is None else 1e-9  # the value of an account is a sum in the order of the feeds
+    np.testing.assert_allclose(other.decisions, one.decisions[:, order], rtol=0, atol=rounding)
     np.testing.assert_allclose(other.value, one.value, rtol=1e-9)
     np.testing.assert_allclose(other.weights, one.weights[:, order], rtol=0, atol=1e-9)
 
@@ -61,7 +62,7 @@ CASES = [
     for cls in STRATEGIES
     for own, more, marks in WAYS.get(cls.alias_name, [({}, "", ())])
     for limits, params in LIMITS.items()
-    if set(params) <= set(default_params(cls)) and not (limits == "few names at a cost" and cls.chooses_names)
+    if set(params) <= set(default_params(cls))
 ]
 
 
@@ -133,10 +134,10 @@ def test_signals_and_sectors_follow_their_symbols() -> None:
     assert late[NAMES.index("AAPL")] + late[NAMES.index("MSFT")] <= 0.2 + 1e-12
 
 
-def test_a_budget_is_tuned_alike() -> None:
+def test_a_budget_is_kept_alike() -> None:
     panel, order = market(6, gaps=True), np.arange(len(NAMES))[::-1]
     for name in ("apas", "tilted-ensemble"):
-        assert_same_but_for_the_order(panel, name, {"te_budget": 0.005, "budget_bars": 30}, order, replay)
+        assert_same_but_for_the_order(panel, name, {"max_tracking_error": "20%", "lam": 5.0}, order, replay)
 
 
 def test_what_is_given_by_position_stays_in_the_order_of_the_feeds() -> None:

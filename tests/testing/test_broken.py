@@ -76,10 +76,15 @@ class Careless(TrackerStrategy):
 
 
 class Many(TrackerStrategy):
-    """Says that it keeps to a few names itself, and does not."""
+    """Leaves its mandate out."""
 
     learner = Gradient
-    chooses_names = True
+
+    @classmethod
+    def make_tracker(cls, *args: Any, **kwargs: Any) -> Any:
+        tracker = super().make_tracker(*args, **kwargs)
+        tracker.keeper = None
+        return tracker
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What can be done to a learner, written once: the base of Holdings, Vote, Tilted and their like.
 
-Coordinates, then votes, then tilts: a wrapper goes around those of a lower rank. Every other order would break a promise of one
-of the parts, and is refused by name. What :class:`Holdings` carries along with prices are the weights of one learner, which then
+Coordinates, then votes, then tilts, then budgets: a wrapper goes around those of a lower rank. Every other order would break a
+promise of one of the parts, and is refused by name. What :class:`Holdings` carries along with prices are the weights of one learner, which then
 goes on from them; other wrappers keep weights of their own beside those inside, so that Holdings belongs around the learners,
 inside the wrapper.
 

@@ -53,7 +53,7 @@ def breach_table(
     order = np.array([place[symbol] for symbol in keeper.symbols])
     held, decided, limits = held[:, order], decided[:, order], keeper.promised
     lot = keeper.mandate.lot
-    made = decided.any(axis=1)
+    made = np.asarray(decided.any(axis=1))
     fresh = made & np.r_[True, (decided[1:] != decided[:-1]).any(axis=1)]  # a decision stands until the next
     forced = _by_date(keeper.forced, dates)
     rows: list[tuple[Any, ...]] = []
@@ -67,7 +67,6 @@ def breach_table(
     began = _first(made)
     standing: set[tuple[str, str]] = set()
     said = {row[:3] for row in rows}
-    changes = {t: given for t, given in forced.items()}
     found = list(_outside(limits, keeper.symbols, held, np.arange(len(held)) > began, within_a_lot=lot > 0.0))
     at = 0
     for t in range(began, len(held)):
@@ -76,8 +75,8 @@ def breach_table(
             at += 1
             if (t, limit, item) not in said:
                 rows.append((t, limit, item, value, bound, "forced" if (limit, item) in standing else "passive"))
-        if fresh[t] or t in changes:
-            standing = changes.get(t, set())
+        if fresh[t] or t in forced:
+            standing = forced.get(t, set())
     rows.sort(key=lambda row: row[0])
     return pd.DataFrame(
         [(dates[t], limit, item, value, bound, kind, REASONS[kind]) for t, limit, item, value, bound, kind in rows],
@@ -135,7 +134,7 @@ def bars_outside(breaches: pd.DataFrame | None, kind: str) -> int:
     return 0 if breaches is None else int(breaches.loc[breaches["kind"] == kind, "date"].nunique())
 
 
-def sentence(breaches: pd.DataFrame, decisions: FloatArray, n_bars: int) -> str:
+def sentence(breaches: pd.DataFrame, n_bars: int) -> str:
     """How the limits were kept, in one sentence."""
     active, forced = (bars_outside(breaches, kind) for kind in ("active", "forced"))
     text = f"limits kept in {n_bars - active - forced} of {n_bars} decisions"

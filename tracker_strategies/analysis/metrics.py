@@ -49,6 +49,9 @@ idle_cash
     Mean over bars of the share of the account that decisions leave in cash, beyond ``min_cash``, because a limit forces them to:
     caps that cannot hold more, a turnover that does not reach, lots that are too large.
 
+Where a margin or a budget was asked for, ``metrics.json`` also has what was asked and delivered per year:
+:func:`~tracker_strategies.analysis.goals.goals_of`.
+
 Trades filled at the close at which the account gets to its target belong to the entry, and so does what they cost: the first
 scored bar begins with what was left after them.
 """

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from datafeeds.checks import bars_per_year
 from tracker_strategies.analysis.breaches import bars_outside
 from tracker_strategies.analysis.entry import Entry
+from tracker_strategies.analysis.goals import goals_of
 from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS, TRACKING_KEYS, time_weighted, tracking_metrics
 from tracker_strategies.errors import DataError, ParameterError
 
@@ -279,8 +280,8 @@ class RunRecord:
         return np.asarray(np.where(invested > 0.0, np.maximum(self.invested - invested, 0.0), 0.0))
 
     def metrics_by_target(self) -> dict[str, Any]:
-        """What ``metrics.json`` holds: the figures, and with several indices under ``targets`` those against each of them."""
-        found: dict[str, Any] = self.metrics()
+        """What ``metrics.json`` holds: the figures, what was asked for per year, and with several indices those against each."""
+        found: dict[str, Any] = self.metrics() | goals_of(self)
         if len(self.targets) > 1:
             found["targets"] = {
                 name: {key: value for key, value in self.metrics(j).items() if key in TRACKING_KEYS}

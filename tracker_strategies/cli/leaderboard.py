@@ -102,8 +102,8 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     skfolio = given["skfolio"] and rivals.has_skfolio()
     if given["skfolio"] and not skfolio:
         remarks.append("skfolio is not installed and was left out: pip install 'backtrader-index-tracker[rivals]'.")
-    if words := limits_in_words(plain_limits(limits)):
-        remarks.append(f"Limits of all: {words}.")
+    if not limits.is_free:
+        remarks.append(f"Limits of all: {limits_in_words(plain_limits(limits))}.")
     taking_part = entrants(given["strategies"], skfolio=skfolio, max_names=given["few_names"], ablation=given["ablation"])
     folder = None if given["out"] is None else Path(given["out"]).expanduser()
     if folder is not None:

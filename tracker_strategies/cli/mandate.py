@@ -72,8 +72,8 @@ def show(file: str, found: Mapping[str, Any]) -> None:
     facts.add_row("[green]feasible[/]", f"with {found['n_names']} names of {found['source']} on {found['day']}")
     reasons: dict[str, list[str]] = {}
     for name, why in found["cannot_be_bought"].items():
-        reasons.setdefault("one lot is dearer than the cap" if " cost " in why else why, []).append(
-            f"{name} ({why})" if " cost " in why else name
+        reasons.setdefault("one lot is dearer than the cap" if " costs " in why else why, []).append(
+            f"{name} ({why})" if " costs " in why else name
         )
     for why, names in reasons.items():
         facts.add_row("cannot be bought", escape(f"{len(names)}, {why}: {_some(names)}"))
@@ -87,9 +87,8 @@ def show(file: str, found: Mapping[str, Any]) -> None:
         for g in found["groups"]:
             count = "-" if g["max_names"] is None else str(g["max_names"])
             label = g["name"] if g["grouping"] == "sector" else f"{g['grouping']}: {g['name']}"
-            groups.add_row(
-                escape(label), str(g["names"]), str(g["can_be_bought"]), _percent(g["min"] or None), _percent(g["max"]), count
-            )
+            least = _percent(g["min"] or None)
+            groups.add_row(escape(label), str(g["names"]), str(g["can_be_bought"]), least, _percent(g["max"]), count)
         console.print()
         console.print(groups)
     console.print()

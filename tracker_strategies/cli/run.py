@@ -30,7 +30,7 @@ from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 from tracker_strategies.strategies.registry import (
-    OLD_PARAMS,
+    HIDDEN_PARAMS,
     check_params,
     default_params,
     failure_of,
@@ -77,6 +77,8 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     for key in options.params:
         if not any(key in default_params(cls) for cls in classes):
             check_params(classes[0], {key: None})
+    for cls in classes:  # none of several runs begins before all can
+        check_params(cls, {key: value for key, value in options.params_of(cls).items() if key in options.params})
     page = None if options.html is None else Path(options.html).expanduser()
     if page is not None:
         check_page(page)
@@ -175,7 +177,7 @@ def run_demo(out: str) -> None:
 def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> str:
     """Data, bars, fills and costs in one sentence."""
     costs = f"{options.cost_bps:g} bp costs" if not options.costs.free else "no costs"
-    limits = limits_in_words(plain_limits(options.limits))
+    limits = "" if options.limits.is_free else limits_in_words(plain_limits(options.limits))
     kept = f" Limits of all: {limits}." if limits else ""
     return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}"
 
@@ -183,10 +185,10 @@ def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> st
 def show_strategies() -> None:
     """A table of all strategies, then the parameters that they share."""
     console, every = Console(), default_params(TrackerStrategy)
-    common = {k: v for k, v in every.items() if k not in OLD_PARAMS and k not in KEYS}
+    common = {k: v for k, v in every.items() if k not in HIDDEN_PARAMS and k not in KEYS}
     table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
     for cls in STRATEGIES:
-        own = {k: v for k, v in default_params(cls).items() if k not in OLD_PARAMS and (k not in every or v != every[k])}
+        own = {k: v for k, v in default_params(cls).items() if k not in HIDDEN_PARAMS and (k not in every or v != every[k])}
         about = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", (cls.__doc__ or "").strip().splitlines()[0])
         table.add_row(
             f"[bold]{cls.alias_name}[/]\n[dim]{cls.__name__}[/]", about, ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"

@@ -129,7 +129,7 @@ class TrackerRoute:
         return fitting
 
     def may_fill(self, order: Any) -> bool:
-        """Whether an order of a basket may fill now: one that buys a new name needs a slot, which a sell that did not fill holds."""
+        """Whether an order of a basket may fill now: a new name needs a slot, which a sell that did not fill still takes."""
         keeper, sizes = self.strategy.tracker.keeper, self.sizes()
         if keeper is None or order.executed.remsize < 0.0 or sizes[order.place] > 0.0:
             return True

@@ -140,7 +140,7 @@ class PaperAccount:
         if panel is None:
             panel = market.open()
         year = chosen.get("bars_per_year", chosen.get("bars_a_year"))
-        if year is None and chosen.get("margin", chosen.get("enhance")) is not None:
+        if year is None and any(chosen.get(key) is not None for key in ("margin", "enhance", "max_tracking_error", "te_budget")):
             # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
             chosen["bars_per_year"] = panel.periods_per_year
         names = names_of(panel, symbols, chosen.pop("assets", None))

@@ -42,8 +42,8 @@ def look_at_mandate(
     bound = check_mandate(panel, cls, limits, cash)
     params = {"fill": "close"}
     runs = {
-        "without": replay(panel, cls, params, cash=cash),
-        "within": replay(panel, cls, {**params, **limits}, cash=cash),
+        "without": (replay(panel, cls, params, cash=cash), 0.0),
+        "within": (replay(panel, cls, {**params, **limits}, cash=cash), mandate.min_cash),
     }
     return {
         "source": panel.source,
@@ -55,7 +55,7 @@ def look_at_mandate(
         "cannot_be_bought": {} if bound is None else _not_bought(bound, cash),
         "no_sector": _without_sector(mandate, panel),
         "groups": [] if bound is None else _groups(bound, cash),
-        "price": {"strategy": strategy, **{name: _figures(record, mandate) for name, record in runs.items()}},
+        "price": {"strategy": strategy, **{name: _figures(*run) for name, run in runs.items()}},
     }
 
 
@@ -77,8 +77,9 @@ def _not_bought(bound: Bound, cash: float) -> dict[str, str]:
         elif limits.upper[i] <= 0.0:
             found[name] = "its max_weight is 0"
         elif dear[i]:
-            cost, lot = mandate.lot * float(bound.prices[i]), f"{mandate.lot:g} share{'' if mandate.lot == 1 else 's'}"
-            found[name] = f"{lot} cost {cost:,.2f}, {100 * cap:g} % of the account is {cap * cash:,.2f}"
+            lot = "one share" if mandate.lot == 1 else f"a lot of {mandate.lot:g}"
+            cost = mandate.lot * float(bound.prices[i])
+            found[name] = f"{lot} costs {cost:,.2f}, its cap of {100 * cap:.6g} % is {cap * cash:,.2f}"
     return found
 
 
@@ -105,10 +106,11 @@ def _groups(bound: Bound, cash: float) -> list[dict[str, Any]]:
     ]
 
 
-def _figures(record: RunRecord, mandate: Mandate) -> Mapping[str, Any]:
+def _figures(record: RunRecord, min_cash: float) -> Mapping[str, Any]:
     scored, metrics = record.part, record.metrics()
-    idle = np.maximum(1.0 - mandate.min_cash - scored.weights.sum(axis=1), 0.0)
+    idle = np.maximum(1.0 - min_cash - scored.weights[1:].sum(axis=1), 0.0)  # row 0 is where the first scored bar begins
     found = {key: metrics[key] for key in ("te_rms", "turnover", "n_holdings")}
-    found |= {"te_per_year": metrics["te_rms"] * math.sqrt(record.periods_per_year), "idle_cash": float(idle.mean())}
+    found["te_per_year"] = metrics["te_rms"] * math.sqrt(record.periods_per_year)
+    found["idle_cash"] = float(idle.mean()) if len(idle) else math.nan
     known = {key: float(value) if math.isfinite(value) else None for key, value in found.items()}
     return {**known, "n_bars": metrics["n_bars"]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,10 +27,10 @@ from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
 from tracker_strategies.strategies._side import names_positions
+from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import in_coordinates, settle_mandate
 from tracker_strategies.strategies.feeds import find_assets, find_targets
-from tracker_strategies.strategies.target import Target
-from tracker_strategies.strategies.te_budget import BudgetTuner
+from tracker_strategies.strategies.target import target_of
 from tracker_strategies.strategies.tracker import Tracker, order_by_symbol
 from tracker_strategies.strategies.year import settle_year, year_of_feed
 
@@ -65,8 +64,14 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
         ``max_names_per_group``, ``unmapped``, ``exclude``, ``only``, ``freeze``, ``min_cash``, ``max_turnover``,
         ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``
+      - ``max_tracking_error`` (None): budget for the tracking error per year, 0.02 or "2%", to which a tilt is cut back; for
+        strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
+        ``budget_bars`` are refused
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
-      - ``rebalance`` (1): bars between two rebalances, or "weekly", "monthly", "quarterly", "yearly", "once"
+      - ``rebalance`` (1): bars between two rebalances, or "daily", "weekly", "monthly", "quarterly", "yearly" (the first bar of
+        each), "monday" to "friday", "month-end" (the last session of a month), "once". See
+        :class:`~tracker_strategies.execution.timing.Schedule`
+      - ``calendar`` (None): exchange whose sessions tell the end of a month, such as "XNYS"; by default the last weekday counts
       - ``listing_warmup`` (20): bars before a newly listed name may be held
       - ``delist_after`` (10): bars without a price after which a name counts as delisted
       - ``capital`` (None): share of the account's cash that is this tracker's, 0.5 for one half. It is needed where several
@@ -87,8 +92,12 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("coordinates", "weights"),
         ("mandate", None),
         *((limit.name, limit.default or None) for limit in fields(Mandate)),
+        ("max_tracking_error", None),
+        ("te_budget", None),
+        ("budget_bars", None),
         ("fill", "next_open"),
         ("rebalance", 1),
+        ("calendar", None),
         ("listing_warmup", 20),
         ("delist_after", 10),
         ("capital", None),
@@ -104,6 +113,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     called: ClassVar[Mapping[str, str]] = {}
     #: Whether :meth:`make_algorithm` puts its learners :func:`~.compose.in_coordinates` itself.
     sets_coordinates: ClassVar[bool] = False
+    #: Whether it leans to something beside the target, so that a tracking-error budget has something to cut.
+    tilts: ClassVar[bool] = False
     #: The name under which the command line knows the strategy; empty for abstract ones.
     alias_name = ""
     #: Figures of ``algorithm.diagnostics()`` that tell most about how it learns, for plots.
@@ -153,26 +164,17 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         keeper = None if mandate.is_free else Keeper(mandate, symbols)
         order = _known_names(symbols, may_hold(mandate, symbols), by_position=cls.by_position(p))
         names = symbols if order is None else tuple(symbols[i] for i in order)
-        wrap = (lambda algorithm: algorithm) if cls.sets_coordinates else partial(in_coordinates, p)
-        algorithm = wrap(cls.make_algorithm(p, names, n_targets))
-        tuner = cls.make_tuner(p, names)
-        if tuner is not None:
-            tuner.wrap = wrap
+        check_budget(cls, p)
+        algorithm = cls.make_algorithm(p, names, n_targets)
+        if not cls.sets_coordinates:
+            algorithm = in_coordinates(p, algorithm)
         return Tracker(
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
-            Schedule(p.rebalance),
+            Schedule(p.rebalance, p.calendar),
             Rebalancer(costs, mandate.lot),
             FillMode.parse(p.fill),
-            Target(
-                n_targets,
-                p.blend,
-                p.margin,
-                p.bars_per_year,
-                each=getattr(algorithm, "n_targets", 1) > 1,
-                confirm_margin=p.confirm_margin,
-            ),
-            tuner=tuner,
+            target_of(p, n_targets, each=getattr(algorithm, "n_targets", 1) > 1),
             signal=_signal(p),
             order=order,
             keeper=keeper,
@@ -182,11 +184,6 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     def by_position(cls, p: Any) -> bool:
         """Whether a param speaks of assets by their position among the feeds: then the algorithm keeps that order."""
         return names_positions(getattr(p, "side", None))
-
-    @classmethod
-    def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:
-        """What chooses a parameter of the algorithm on the first bars; nothing, for most."""
-        return None
 
     @property
     def algorithm(self) -> OnlineAlgorithm:

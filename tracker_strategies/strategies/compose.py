@@ -1,8 +1,8 @@
 """From the params of a strategy to its mandate, and to the coordinates in which it learns.
 
 A learner is not told of the mandate. Measured on three markets with caps of 3 and 5 % and sectors of 20 %, learners that were
-handed the limits as their feasible set (pa, apas, adagrad, vaw) tracked up to a fifth worse and traded three times as much: inside
-its set a learner answers an error that only the limits cause by trading on every bar.
+handed the limits as their feasible set (pa, apas, adagrad, vaw) tracked up to a fifth worse and traded three times as much:
+inside its set a learner answers an error that only the limits cause by trading on every bar.
 """
 
 from __future__ import annotations

@@ -50,6 +50,12 @@ NAMES: dict[str, tuple[str, str]] = {
 OLD_NAMES = {"enhanced-ensemble": "tilted-ensemble", "EnhancedEnsembleTracker": "tilted-ensemble"}
 #: Params that have changed their names, likewise.
 OLD_PARAMS = {"bars_a_year": "bars_per_year", "enhance": "margin"}
+#: Params that are no more: known only to be refused with what to write instead.
+GONE_PARAMS = ("te_budget", "budget_bars")
+#: Params that no list shows.
+HIDDEN_PARAMS = (*OLD_PARAMS, *GONE_PARAMS)
+#: Strategies that have a tilt, and take a budget for it.
+TILTED = ("tilted-ensemble", "pas", "apas")
 _BY_CLASS = {cls: name for name, (_, cls) in NAMES.items()}
 
 
@@ -175,12 +181,23 @@ def default_params(cls: type[TrackerStrategy]) -> dict[str, Any]:
 
 
 def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
-    """Raise :class:`ParameterError` for a name that the strategy does not have."""
+    """Raise :class:`ParameterError` for a name that the strategy does not have, or a budget that it has no use for."""
     known = default_params(cls)
     for name in params:
         if name not in known:
-            told = ", ".join(param for param in known if param not in OLD_PARAMS)
+            told = ", ".join(param for param in known if param not in HIDDEN_PARAMS)
             raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {told}")
+    if params.get("max_tracking_error") is not None:
+        refuse_budget(cls, params["max_tracking_error"])
+
+
+def refuse_budget(cls: type[TrackerStrategy], budget: Any) -> None:
+    """Raise :class:`ParameterError` for a tracking-error budget where there is no tilt that could be cut."""
+    if not cls.tilts:
+        raise ParameterError(
+            f"{cls.alias_name or cls.__name__} has no tilt to cut back, so that max_tracking_error={budget!r} cannot be kept; "
+            f"leave it out, or choose one of {', '.join(TILTED)}"
+        )
 
 
 def unknown_to(params: Iterable[str], classes: Mapping[str, type[TrackerStrategy]]) -> list[str]:

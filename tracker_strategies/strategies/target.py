@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,11 @@ class Target:
         self._growth = _growth(margin, n_targets, bars_per_year, flag("confirm_margin", confirm_margin))
         self._one = n_targets == 1 and not each
 
+    @property
+    def lift(self) -> float:
+        """By how much the margins raise the return of the blended target per bar."""
+        return 0.0 if self._growth is None else float(self.blend @ (self._growth - 1.0))
+
     def returns(self, before: FloatArray, now: FloatArray, bars: int = 1) -> Any:
         """Return over `bars` bars from levels before and now, arrays with q as the last axis: one number (or one per row of
         levels), or, for learners that take each target, the q of them.
@@ -73,6 +79,18 @@ class Target:
             return y
         blended = y[..., 0] if y.shape[-1] == 1 else y @ self.blend
         return float(blended) if blended.ndim == 0 else blended
+
+
+def target_of(p: Any, n_targets: int, *, each: bool = False) -> Target:
+    """The target that a strategy's params describe."""
+    return Target(n_targets, p.blend, p.margin, p.bars_per_year, each=each, confirm_margin=p.confirm_margin)
+
+
+def margin_of(params: Mapping[str, Any], n_targets: int) -> float:
+    """The margin per year in a strategy's params; of several the mean, weighted as the targets are."""
+    margins = np.broadcast_to(_margins(params["margin"], True), n_targets)
+    given = params.get("blend")
+    return float(margins.mean() if given is None else margins @ _blend(given, n_targets))
 
 
 def omega_of(p: Any, n_targets: int) -> list[float] | None:

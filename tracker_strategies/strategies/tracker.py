@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.gate import Bar
-from tracker_strategies.execution.mandate.keeper import Account, Keeper
+from tracker_strategies.execution.mandate.account import Account
+from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies.target import Target
-from tracker_strategies.strategies.te_budget import BudgetTuner
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]
@@ -43,8 +43,6 @@ class Tracker:
         Says at which prices they fill.
     target : Target
         Says what the targets ask for.
-    tuner : BudgetTuner, optional
-        Chooses a parameter of the algorithm on the first bars.
     signal : callable, optional
         From a bar to one number per asset, for algorithms that take side information. NaN is no view.
     order : (n,) int, optional
@@ -71,14 +69,13 @@ class Tracker:
         fill: FillMode,
         target: Target,
         *,
-        tuner: BudgetTuner | None = None,
         signal: Callable[[Bar], Any] | None = None,
         order: IndexArray | None = None,
         keeper: Keeper | None = None,
     ) -> None:
-        self.algorithm = algorithm if tuner is None else tuner.start()
+        self.algorithm = algorithm
         self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
-        self.target, self.tuner, self.signal = target, tuner, signal
+        self.target, self.signal = target, signal
         self.keeper, self._order = keeper, order
         self._n = algorithm.n_assets if keeper is None else len(keeper.symbols)
         # Where some names are unknown to the algorithm, there is no way back by a permutation.
@@ -259,12 +256,7 @@ class Tracker:
         if self.keeper is not None:
             self.keeper.learn(x, y, self.weights, seen)
         x = self._in(x)
-        weights = self.algorithm.update(x, y, **extra)
-        if self.tuner is not None:
-            tuned = self.tuner.feed(x, y, extra)
-            if tuned is not None:
-                self.algorithm, weights = tuned, tuned.weights
-        return self._out(weights)
+        return self._out(self.algorithm.update(x, y, **extra))
 
     def run(self, x: FloatArray, y: Any) -> FloatArray:
         """Learn from T bars on which every name was seen and may be held; return the weights before the first and after each."""

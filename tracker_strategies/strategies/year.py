@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,7 @@ _DAY_ONE = 719163.0  # date number of 1970-01-01
 
 def settle_year(p: Any, infer: Callable[[], float | None]) -> None:
     """Settle ``p.bars_per_year`` of a strategy's params: what was given or else what the data tell. It stays None where they do
-    not; only ``margin`` needs it. Params under their old names are taken over, with a warning.
+    not; only ``margin`` and ``max_tracking_error`` need it. Params under their old names are taken over, with a warning.
     """
     for old, new in OLD_PARAMS.items():
         value = getattr(p, old, None)
@@ -42,6 +43,24 @@ def settle_year(p: Any, infer: Callable[[], float | None]) -> None:
         p.bars_per_year = infer()
     else:
         p.bars_per_year = check_year(p.bars_per_year)
+    _refuse_gone(p)
+
+
+def _refuse_gone(p: Any) -> None:
+    """Raise a ParameterError for params that are no more, with what to write instead."""
+    te, bars = getattr(p, "te_budget", None), getattr(p, "budget_bars", None)
+    if te is not None:
+        year = p.bars_per_year or 252.0
+        sound = isinstance(te, int | float) and 0.0 < te < 1.0
+        percent = f"{100.0 * te * math.sqrt(year):.2g}" if sound else "2"
+        raise ParameterError(
+            f"te_budget={te!r} was per bar; write max_tracking_error={percent}% (per year of {year:g} bars), a budget that is "
+            "kept on every bar"
+        )
+    if bars is not None:
+        raise ParameterError(
+            f"budget_bars={bars!r} is no more: max_tracking_error goes by the last year of bars and has no training; leave it out"
+        )
 
 
 def year_of_feed(data: Any) -> float | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tracker_strategies.algorithms import (
     PA,
+    Budgeted,
     CappedSimplex,
     Constant,
     FeasibleSet,
@@ -27,16 +28,18 @@ Chain = tuple[str, ...]
 """Names of wrappers, from the outside to the inside."""
 
 N = 8
-RANKS = {"Holdings": 1, "Vote": 2, "Tilted": 3}
+RANKS = {"Holdings": 1, "Vote": 2, "Tilted": 3, "Budgeted": 4}
 
 WRAPPERS: dict[str, Callable[[int, OnlineAlgorithm], OnlineAlgorithm]] = {
     "Holdings": lambda n, a: Holdings(n, learner=a),
     "Vote": lambda n, a: Vote(n, members=[a, a.fresh()]),
     "Tilted": lambda n, a: Tilted(n, learner=a, lam=0.5),
+    "Budgeted": lambda n, a: Budgeted(n, learner=a, plain=PA(n, eps=0.0, feasible=a.feasible), max_tracking_error=1.0),
 }
 IDENTITIES: dict[str, Callable[[int, OnlineAlgorithm], OnlineAlgorithm]] = {
     "Vote": lambda n, a: Vote(n, members=[a]),
     "Tilted": lambda n, a: Tilted(n, learner=a, side=Constant(0.0)),
+    "Budgeted": lambda n, a: Budgeted(n, learner=a, plain=a.fresh()),
 }
 """Wrappers that have nothing to do."""
 SETS: dict[str, FeasibleSet] = {
@@ -62,7 +65,7 @@ def check_composition(make: Callable[[int, FeasibleSet], OnlineAlgorithm] | None
     -----
     The learner alone, every wrapper, ordered pair and triple, on the simplex, with caps and with sector limits: refused with the
     right order in the message where the contract says so, and only there; else the weights keep every limit in every round, and a
-    wrapper that has nothing to do (a vote of one, no tilt) changes nothing at any place.
+    wrapper that has nothing to do (a vote of one, no tilt, nothing to cut) changes nothing at any place.
     """
     make = make or (lambda n, W: PA(n, eps=0.0, feasible=W))
     for (name, W), chain in itertools.product(SETS.items(), CHAINS):
@@ -97,7 +100,7 @@ def _require(holds: bool, words: str) -> None:
 
 
 def is_refused(chain: Chain) -> bool:
-    """Return what the contract says: Holdings innermost, then Vote, then Tilted, each once; others anywhere around Holdings."""
+    """Return what the contract says: Holdings innermost, then Vote, Tilted and Budgeted, each once; others anywhere around it."""
     drift = "Holdings" in chain[:-1]
     ranks = [RANKS[name] for name in chain if name in RANKS]
     return drift or any(outer <= inner for outer, inner in itertools.pairwise(ranks))

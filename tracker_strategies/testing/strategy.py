@@ -34,9 +34,6 @@ LIVING = {"listing_warmup": 3, "delist_after": 4}
 MODES: tuple[dict[str, Any], ...] = ({}, {"runonce": False}, {"preload": False}, {"exactbars": 1}, {"exactbars": -2})
 #: What a user may ask of any strategy, alone and together.
 ASKED: dict[str, Any] = {"coordinates": ("weights", "holdings"), "cost_aware": (None, 5.0), "max_names": (None, 3)}
-#: Bars after which every strategy that chooses names itself has chosen.
-LONGEST_WARM_UP = 40
-
 Check = Callable[[Any, MarketPanel, dict[str, Any]], None]
 
 
@@ -83,7 +80,9 @@ def check_feed_order(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> No
         **{name: values[:, order] for name, values in bars.items() if values is not None},
     )
     one, other = replay(panel, cls, params), replay(turned, cls, params)
-    np.testing.assert_array_equal(_decided(other), _decided(one)[:, order])
+    # Within a mandate a decision depends on the account, whose value is a sum in the order of the feeds.
+    rounding = 0.0 if one.breaches is None else 1e-9
+    np.testing.assert_allclose(_decided(other), _decided(one)[:, order], rtol=0, atol=rounding)
     np.testing.assert_allclose(other.weights, one.weights[:, order], rtol=0, atol=1e-9)
     np.testing.assert_allclose(other.value, one.value, rtol=1e-9)
 
@@ -110,7 +109,7 @@ def check_state(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> None:
 
 
 def check_composition_of_params(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> None:
-    """Coordinates, costs and a limit on names hold together on every bar, or are refused by name."""
+    """Coordinates, costs and a limit on names hold together in every decision, or are refused by name."""
     for values in itertools.product(*ASKED.values()):
         asked = dict(zip(ASKED, values, strict=True))
         try:
@@ -118,11 +117,10 @@ def check_composition_of_params(cls: Any, panel: MarketPanel, params: dict[str, 
         except ParameterError as refused:
             require(any(name in str(refused) for name in (*ASKED, "Holdings")), f"{asked} is refused without a name: {refused}")
             continue
-        np.testing.assert_allclose(decisions.sum(axis=1), 1.0, rtol=0, atol=1e-12, err_msg=f"sum of weights, {asked}")
+        np.testing.assert_allclose(decisions.sum(axis=1), 1.0, rtol=0, atol=1e-9, err_msg=f"sum of weights, {asked}")
         require(decisions.min() >= 0.0, f"a negative weight, {asked}")
         if asked["max_names"] is not None:
-            late = decisions[LONGEST_WARM_UP:] if cls.chooses_names else decisions
-            most = int(np.count_nonzero(late, axis=1).max(initial=0))
+            most = int(np.count_nonzero(decisions, axis=1).max(initial=0))
             require(most <= asked["max_names"], f"{most} names are held, {asked}")
 
 

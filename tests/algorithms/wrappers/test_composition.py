@@ -123,7 +123,7 @@ def test_a_wrapper_copies_its_learner_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 # ------------------------------------------------------------------ drift
 
-STILL = WRAPPERS | {"Tilted": IDENTITIES["Tilted"], "Halfway": lambda n, a: Halfway(n, learner=a, pace=1.0)}
+STILL = WRAPPERS | {name: IDENTITIES[name] for name in ("Tilted", "Budgeted")} | {"Halfway": lambda n, a: Halfway(n, learner=a, pace=1.0)}
 
 
 @pytest.mark.parametrize("chain", [c for c in LONGER if c[-1:] == ("Holdings",) and not is_refused(c)], ids="-".join)
@@ -138,7 +138,8 @@ def test_a_passive_learner_in_holdings_drifts_through_every_wrapper(chain: tuple
 @pytest.mark.parametrize("name", [name for name in WITH_ONES_OWN if name != "Holdings"])
 def test_holdings_around_a_wrapper_tells_the_right_order(name: str) -> None:
     wrapper = WITH_ONES_OWN[name](2, PA(2))
-    way_out = rf"{name}\(n, (learner=Holdings\(n, learner=\.\.\.\)|members=\[Holdings\(n, learner=\.\.\.\), \.\.\.\])\)"
+    inside = r"Holdings\(n, learner=\.\.\.\)"
+    way_out = rf"{name}\(n, (learner={inside}(, plain=\.\.\.)?|members=\[{inside}, \.\.\.\])\)"
     with pytest.raises(ParameterError, match=way_out):
         Holdings(2, learner=wrapper)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.execution.mandate import problems
@@ -57,13 +57,14 @@ def test_random_problems_are_at_their_minimum_or_truly_empty(seed: int, n: int) 
     region, m = problems.region(rng, n, halts=True), problems.metric(rng, n)
     z, c = problems.wish(rng, region), problems.price(rng, n)
     found = nearest(z, region, m, no_trade=c)
+    gap = problems.gap_by_linprog(found.weights if found.feasible else region.held, z, region, m, c)
+    assume(not np.isnan(gap))
     if found.feasible:
         assert problems.excess(found.weights, region) <= 1e-12
-        assert problems.gap_by_linprog(found.weights, z, region, m, c) <= 1e-11
+        assert gap <= 1e-11
     else:
         assert np.isnan(found.weights).all()
-        with pytest.raises(AssertionError):  # the linear program finds no portfolio either
-            problems.gap_by_linprog(region.held, z, region, m, c)
+        assert gap == np.inf
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -78,7 +79,7 @@ def test_the_safeguarded_ascent_finds_the_same_weights(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_start_changes_the_way_and_not_the_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_changes_the_way_and_not_the_answer(seed: int) -> None:
     rng = np.random.default_rng([6, seed])
     region, m = problems.region(rng, 60), problems.metric(rng, 60)
     z, c = problems.wish(rng, region), problems.price(rng, 60)
@@ -87,7 +88,8 @@ def test_a_start_changes_the_way_and_not_the_answer(seed: int, monkeypatch: pyte
     np.testing.assert_allclose(again.weights, first.weights, rtol=0, atol=1e-12)
     # Other factors that span the same: the multipliers that are handed back do not depend on the basis.
     turned = Metric(m.d, -m.B[:, ::-1])
-    np.testing.assert_allclose(nearest(z, region, turned, no_trade=c, start=first.multipliers).weights, first.weights, atol=1e-12)
+    other = nearest(z, region, turned, no_trade=c, start=first.multipliers)
+    np.testing.assert_allclose(other.weights, first.weights, rtol=0, atol=1e-12)
     wrong = (np.ones(3), np.ones(1), 0.5)
     np.testing.assert_allclose(nearest(z, region, m, no_trade=c, start=wrong).weights, first.weights, rtol=0, atol=1e-12)
 
@@ -154,7 +156,12 @@ DEGENERATE = {
     "no turnover": Region(np.zeros(3), np.ones(3), np.full(3, 0.3), 3 * 0.3, turnover=0.0),
     "an empty group": Region(np.zeros(3), np.ones(3), np.full(3, 0.3), 1.0, (np.zeros(0, int),), np.zeros(1), np.zeros(1)),
     "a group of fixed names": Region(
-        np.array([0.2, 0.1, 0.0]), np.array([0.2, 0.1, 1.0]), np.full(3, 0.3), 1.0, (np.array([0, 1]),), *[np.array([0.2 + 0.1])] * 2
+        np.array([0.2, 0.1, 0.0]),
+        np.array([0.2, 0.1, 1.0]),
+        np.full(3, 0.3),
+        1.0,
+        (np.array([0, 1]),),
+        *[np.array([0.2 + 0.1])] * 2,
     ),
     "the same group twice": Region(
         np.zeros(3), np.ones(3), np.full(3, 0.3), 1.0, (np.array([0, 1]), np.array([0, 1])), np.zeros(2), np.full(2, 0.4)

@@ -112,6 +112,19 @@ def test_many_lots_are_the_wish():
         assert np.abs(found * value - wish).max() < 1e-4
 
 
+def test_many_lots_of_few_names_are_bought_on_the_entry():
+    _, wish, value, known = drawn(1, n=50, lowest=1e-6, highest=1e-5)
+    few = np.zeros(50, dtype=bool)
+    few[:10] = True
+    wish = np.where(few, wish, 0.0) / wish[few].sum()
+    rules = limits(50, max_names=10, groups=(Group("sector", "A", np.arange(5), max_names=5),))
+    found = rounded(wish, np.zeros(50), value, rules, known=known, support=few)
+    assert np.abs(found * value - wish).max() < 1e-4
+    crowded = limits(50, max_names=10, groups=(Group("sector", "A", np.arange(5), max_names=2),))
+    found = rounded(wish, np.zeros(50), value, crowded, known=known, support=few)
+    assert np.count_nonzero(found[:5]) == 2
+
+
 def test_what_is_above_its_cap_is_sold_down_to_it():
     held, value = np.array([4.0, 6.0, 0.0]), np.full(3, 0.1)
     found = rounded(np.array([0.3, 0.35, 0.35]), held, value, limits(3, upper=np.array([1.0, 0.35, 1.0])))

@@ -12,7 +12,7 @@ from tracker_strategies.execution.mandate.limits import Group
 def cases(draw):
     n = draw(st.integers(2, 7))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    value = rng.uniform(0.002, draw(st.sampled_from([0.01, 0.05, 0.4])), n)
+    value = rng.uniform(draw(st.sampled_from([1e-5, 0.002])), draw(st.sampled_from([0.01, 0.05, 0.4])), n)
     held = np.floor(rng.dirichlet(np.ones(n)) * rng.uniform(0.0, 1.0) / value)
     if draw(st.booleans()):
         held[rng.random(n) < 0.5] = 0.0
@@ -74,7 +74,8 @@ def test_limits_hold_whatever_is_held_and_wanted(case):
     assert ((worth <= rules.upper + 1e-9) | stuck | (rules.upper == 0.0)).all()
     assert ((worth <= rules.upper + 1e-9) | (found <= whole)).all()
     paid = given["cost_rate"] * np.abs(change) @ value + given["fee"] * np.count_nonzero(change)
-    sellable = ~stuck & (found > 0) & (worth > rules.must + value)
+    needed = np.where(rules.must > 0.0, np.maximum(rules.must, rules.least), 0.0)  # a name that must be held has its least weight
+    sellable = ~stuck & (found > 0) & (worth > needed + value)
     assert worth.sum() + paid <= given["total"] + 1e-11 or not sellable.any()
     entered = (held == 0.0) & (found > 0)
     for group in rules.groups:

@@ -103,13 +103,14 @@ def test_what_only_cerebro_can_run_is_always_replayed(folder):
     np.testing.assert_allclose(values(account), record.value, rtol=1e-9)
 
 
-def test_a_tuner_that_cannot_be_written_down_is_replayed(folder):
-    panel = random_panel(n_bars=24, n_assets=4, seed=73, ohlc=True)
-    params = {"te_budget": 0.01, "budget_bars": 20}
-    account = open_account(folder / "a", panel, "pas", params)
-    ways = {r.way for r in step_through(account, panel, start=1)}
-    np.testing.assert_allclose(values(account), backtest(panel, "pas", params, costs=COSTS).value, rtol=1e-9)
-    assert "replay" in ways
+def test_a_budget_goes_on_from_a_checkpoint(folder):
+    panel = random_panel(n_bars=48, n_assets=4, seed=73, ohlc=True)
+    params = {"max_tracking_error": "30%", "bars_per_year": 100}
+    account = open_account(folder / "a", panel, "pas", params, verify_every=1000)
+    assert {r.way for r in step_through(account, panel)[1:]} == {"checkpoint"}
+    np.testing.assert_allclose(decided_weights(account), backtest(panel, "pas", params, costs=COSTS).decisions, atol=1e-12)
+    plain = backtest(panel, "pas", {"side": "none"}, costs=COSTS).decisions
+    assert np.abs(decided_weights(account) - plain).max() > 0.01
 
 
 def test_two_targets_are_tracked_in_the_account_as_in_the_backtest(folder):

@@ -1,10 +1,10 @@
-"""The passive-aggressive strategies: every param reaches its algorithm, signals and budgets work without looking ahead."""
+"""The passive-aggressive strategies: every param reaches its algorithm, signals work without looking ahead."""
 
 import backtrader as bt
 import numpy as np
 import pytest
 
-from datafeeds import IndexData, MarketPanel, load_sample
+from datafeeds import IndexData, MarketPanel
 from tests.markets import random_panel
 from tracker_strategies import APASTracker, PASTracker, backtest
 from tracker_strategies.algorithms import APAS, PA, PAS, SLAIT, MultiplicativePA, NegativeLogReturn, SwitchingCost
@@ -108,37 +108,6 @@ def test_signals_do_not_look_ahead():
     check_no_lookahead(run_trend, PANEL, cuts=(0.5,))
 
 
-@pytest.mark.parametrize("name", ["pas", "apas"])
-def test_a_tracking_error_budget_is_kept_on_the_training_window_and_used_up(name):
-    panel = load_sample().rows(-700, None)
-    budget = 0.0045
-    params = {**CLOSE, "te_budget": budget, "budget_bars": 200}
-    record = backtest(panel, name, params)
-    plain = backtest(panel, name, {**CLOSE, "lam": 1e-6})
-    np.testing.assert_array_equal(record.decisions[:200], plain.decisions[:200])
-    assert np.abs(record.decisions[201:] - plain.decisions[201:]).max() > 1e-3
-    # With the lam that was found the learner keeps to the budget on the window, and uses most of it.
-    from types import SimpleNamespace
-
-    from tracker_strategies.strategies.registry import default_params, load_strategy
-
-    cls = load_strategy(name)
-    p = SimpleNamespace(**{**default_params(cls), **params})
-    tuner = cls.make_tuner(p, panel.symbols)
-    x = panel.close[1:201] / panel.close[:200] - 1.0
-    y = panel.target_close[1:201, 0] / panel.target_close[:200, 0] - 1.0
-    for a, b in zip(x, y, strict=True):
-        learner = tuner.feed(a, float(b), {})
-    assert learner is not None
-    weights = by_hand(cls.make_learner(p, panel.symbols)(tuner.lam), panel.rows(0, 201))
-    error = np.sqrt(np.mean(((weights[:-1] * x).sum(axis=1) - y) ** 2))
-    assert 0.8 * budget < error <= budget
-
-
-def test_budgets_do_not_look_ahead():
-    check_no_lookahead("apas", PANEL, {"te_budget": 0.01, "budget_bars": 30}, cuts=(0.3, 0.6))
-
-
 def test_limits_hold():
     record = backtest(PANEL, "apas", {**CLOSE, "max_weight": 0.25, "lam": 0.1})
     assert record.decisions.max() <= 0.25 + 1e-12
@@ -154,9 +123,7 @@ def test_limits_hold():
         ("pas", {"lam": 0.0}, ParameterError, "lam"),
         ("apas", {"eps": 1.0}, ParameterError, "eps"),
         ("pas", {"side": "astrology"}, ParameterError, "astrology"),
-        ("pas", {"lam": 0.1, "te_budget": 0.01}, ParameterError, "not both"),
-        ("pas", {"te_budget": -1.0}, ParameterError, "te_budget"),
-        ("pas", {"te_budget": 0.01, "budget_bars": 5}, ParameterError, "budget_bars"),
+        ("pas", {"max_tracking_error": -1.0}, ParameterError, "max_tracking_error"),
         ("pa", {"max_weight": 0.1}, ParameterError, "0.1"),
         ("pa", {"max_sector": 0.5}, ParameterError, "belong together"),
         ("pa", {"sectors": {"NOPE": "x"}, "max_sector": 0.5}, UniverseError, "NOPE"),

@@ -39,11 +39,6 @@ def test_any_strategy_runs_in_holdings_and_a_passive_one_sends_no_order():
     np.testing.assert_allclose(backtest(panel, "pa", {"coordinates": "holdings"}).decisions, expected, atol=1e-12)
 
 
-def test_a_budget_is_tuned_in_the_same_coordinates():
-    record = backtest(random_panel(60, 4), "apas", {"coordinates": "holdings", "te_budget": 0.01, "budget_bars": 30})
-    assert np.isfinite(record.value).all()
-
-
 def test_the_members_are_lines_and_their_names_follow_the_discounts():
     said = backtest(random_panel(40, 4), "ensemble", {"discounts": "1,0.5"}, diagnostics=True).diagnostics
     votes = said[["p_pa", "p_1", "p_0_5"]]

@@ -1,4 +1,4 @@
-"""The tilted ensemble: what the tilt is, how far it goes, and that a budget holds it."""
+"""The tilted ensemble: what the tilt is, and how far it goes."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,6 @@ from tracker_strategies.algorithms import PA, AlphaSignal, ConstantWeights, Nega
 from tracker_strategies.errors import InputError, ParameterError
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
-from tracker_strategies.strategies.te_budget import BudgetTuner
-from tracker_strategies.strategies.voting.tilted_ensemble import TiltTuner
-from tracker_strategies.testing.lookahead import check_no_lookahead
 
 PANEL = random_panel(120, 5, seed=4)
 CLOSE = {"fill": "close"}
@@ -80,33 +77,6 @@ def test_foresight_as_a_signal_earns_more_and_tracks_worse():
     assert informed["te_rms"] > plain["te_rms"]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_budget_chosen_on_the_first_bars_holds_later_while_the_market_stays_as_it_was(seed):
-    panel, budget = random_panel(400, 5, seed=seed), 0.003
-    plain = replay(panel, "ensemble", CLOSE).since(0.5).metrics()["te_rms"]
-    found = replay(panel, "tilted-ensemble", {**CLOSE, "te_budget": budget, "budget_bars": 200}).since(0.5).metrics()["te_rms"]
-    assert plain < 0.8 * budget
-    # A hundred bars choose it and two hundred score it: two standard errors of such an estimate are a third of it.
-    assert found == pytest.approx(budget, rel=0.35)
-
-
-def test_trying_tilts_on_a_recorded_vote_gives_what_whole_runs_give():
-    rng = np.random.default_rng(3)
-    rounds = [(x, float(x.mean() + 1e-3 * rng.standard_normal()), {}) for x in 0.02 * rng.standard_normal((60, 4))]
-    quick = TiltTuner(PA(4), NegativeLogReturn(), 0.004, 60)
-    whole = BudgetTuner(lambda lam: Tilted(4, learner=PA(4), lam=lam), 0.004, 60)
-    whole.scored_from = quick.scored_from
-    for round_ in rounds:
-        learners = quick.feed(*round_), whole.feed(*round_)
-    assert quick.lam == whole.lam
-    assert 1e-6 < quick.lam < 10.0
-    assert learners[0].state_dict() == learners[1].state_dict()
-
-
-def test_a_budget_looks_at_no_later_bar():
-    check_no_lookahead("tilted-ensemble", PANEL, {"te_budget": 0.01, "budget_bars": 30}, cuts=(0.3, 0.6))
-
-
 def test_the_tilt_and_the_votes_are_lines():
     said = backtest(PANEL, "tilted-ensemble", CLOSE, diagnostics=True).diagnostics
     assert {"tilt", "p_pa", "p_1"} <= set(said.columns)
@@ -117,9 +87,8 @@ def test_the_tilt_and_the_votes_are_lines():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"lam": 0.1, "te_budget": 0.01}, "not both"),
         ({"lam": -1.0}, "lam"),
-        ({"te_budget": -1.0}, "te_budget"),
+        ({"max_tracking_error": -1.0}, "max_tracking_error"),
         ({"side": "moon"}, "side"),
         ({"max_names": 2, "cost_aware": 5.0}, "together"),
     ],

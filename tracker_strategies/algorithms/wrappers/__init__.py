@@ -1,4 +1,4 @@
-"""What can be done to any learner: other coordinates, a tilt, costs, fewer names."""
+"""What can be done to any learner: other coordinates, a tilt, a budget for it, costs, fewer names."""
 
 import lazy_loader
 

@@ -66,6 +66,11 @@ class Tilted(Wrapper):
         self.side = checked_side(side, self.n_assets)
         self.lam = None if lam is None else number("lam", lam, above=0.0)
 
+    @property
+    def untilted(self) -> Array:
+        """Weights of the learner, before the tilt."""
+        return self._inner.weights
+
     def _turn(self, x: Any, y: Any, active: Any, observed: Any, signal: Any) -> Turn:
         return super()._turn(x, y, active, observed, checked_signal(signal, self.side, self.n_assets))
 

@@ -2,16 +2,16 @@ r"""How much of each name: the allowed portfolio nearest to a wish.
 
 .. math:: \min_w \tfrac12 (w - z)^\top (\operatorname{diag}(d) + B B^\top) (w - z) + \sum_i c_i |w_i - h_i|
 
-over a :class:`~tracker_strategies.execution.mandate.limits.Region`: bounds of names and of groups, which may overlap, the total,
-and the turnover against what is held. The answer is exact: on the right pieces (which names are at a bound, which are not traded,
-which groups bind) the problem is one linear system in a few multipliers. Guess the pieces from the multipliers of the bar before,
-solve, correct all pieces at once, solve again: Newton's method on the dual. Where that does not settle within a few steps, the
-safeguarded ascent takes over.
+over a :class:`~tracker_strategies.execution.mandate.limits.Region`: bounds of names and of groups, which may overlap, the
+total, and the turnover against what is held. The answer is exact: on the right pieces (which names are at a bound, which are not
+traded, which groups bind) the problem is one linear system in a few multipliers. Guess the pieces from the multipliers of the bar
+before, solve, correct all pieces at once, solve again: Newton's method on the dual. Where that does not settle within a few
+steps, the safeguarded ascent takes over.
 
 References
 ----------
-Qi, Sun, *A nonsmooth version of Newton's method*, Math. Programming 58, 1993. Hintermueller, Ito, Kunisch, *The primal-dual active
-set strategy as a semismooth Newton method*, SIAM J. Optim. 13, 2002.
+Qi, Sun, *A nonsmooth version of Newton's method*, Math. Programming 58, 1993. Hintermueller, Ito, Kunisch, *The primal-dual
+active set strategy as a semismooth Newton method*, SIAM J. Optim. 13, 2002.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ INSIDE = 1e-12
 KEPT = 1e-12
 """Most by which the sums of an answer may miss a bound."""
 EXACT = 1e-13
+ROUNDING = 1e-9
+"""Most that weights are moved to take a rounding out of their sums."""
+SOFT = 0.01
 STEPS = 20
 """Plain Newton steps before the safeguarded ascent."""
 
-Start = tuple[FloatArray, FloatArray, float]
+Start = tuple[FloatArray, FloatArray, float] | tuple[FloatArray, FloatArray, float, FloatArray]
 
 
 class Solution(NamedTuple):
@@ -89,16 +92,31 @@ def nearest(
     if np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
-    found = _plain(problem, start) or ascend(problem, np.zeros(len(problem.rows)), 0.0)
+    found = _plain(problem, start)
+    if found is None and start is not None:
+        found = _plain(problem, None)  # a start that misleads: most such problems are easy from nothing
+    if found is None:
+        found = ascend(problem, *_warm(problem, start))
+    if found is None and start is not None:
+        found = ascend(problem, *_warm(problem, None))
     if found is None:
         return _none(region)
     w, nu, theta = found
     missed = problem.excess(w)
     if missed > EXACT:
         w, missed = _settled(problem, w, nu, theta, missed)
+    if missed > KEPT:
+        w, missed = _projected(w, region, missed)
     if not missed <= KEPT:
         return _none(region)
-    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta))
+    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta, nu))
+
+
+def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
+    """Multipliers to climb from: those of the bar before, where they belong to a problem of the same shape."""
+    if start is None or len(start) < 4 or len(start[3]) != len(problem.rows):
+        return np.zeros(len(problem.rows)), 0.0
+    return start[3], start[2] if problem.limited else 0.0
 
 
 def inside(w: FloatArray, region: Region, tolerance: float = INSIDE) -> bool:
@@ -154,17 +172,22 @@ def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, 
             nu = np.zeros(len(nu))
             began = False
         chosen = counts.nonzero()[0]
-        right = gap[chosen]
         if turning:
             problem.all_rows[-1] = sign
             matrix = problem.all_rows.take([*chosen.tolist(), len(nu)], 0)
-            right = np.append(right, excess)
+            right = np.empty(len(matrix))
+            right[:-1], right[-1] = gap[chosen], excess
         else:
-            matrix = rows.take(chosen, 0)
+            matrix, right = rows.take(chosen, 0), gap[chosen]
         step = newton(problem.curvature(matrix, weight), right)
         if step is None:
-            return None
-        expected = w - (step @ matrix) * weight
+            # No free name answers to some sum: let all names answer a little, and see which of them become free.
+            step = newton(problem.curvature(matrix, weight + SOFT * problem.loose), right)
+            if step is None:
+                return None
+            expected = None
+        else:
+            expected = w - (step @ matrix) * weight
         if turning:
             theta += float(step[-1])
             step = step[:-1]
@@ -202,3 +225,12 @@ def _settled(problem: Dual, w: FloatArray, nu: FloatArray, theta: float, missed:
         if missed <= EXACT:
             break
     return w, missed
+
+
+def _projected(w: FloatArray, region: Region, missed: float) -> tuple[FloatArray, float]:
+    """Return the point of the region next to weights that miss it by a rounding; all names count alike."""
+    problem = Dual(w, region, Metric(np.ones(len(w)), np.zeros((len(w), 0))), 0.0)
+    found = ascend(problem, np.zeros(len(problem.rows)), 0.0)
+    if found is None or largest(found[0] - w) > ROUNDING:
+        return w, missed
+    return found[0], problem.excess(found[0])

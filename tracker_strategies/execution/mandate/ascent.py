@@ -1,9 +1,9 @@
 r"""The safeguarded way to the multipliers: slower, and certain.
 
-Each step is a Newton step with a little damping (so that it exists for any set of free names), and goes exactly as far along it as
-the dual rises. The dual is concave, so every step gains; it has finitely many pieces, so the steps end. Where the region is
-empty the dual rises without bound, and the multipliers themselves prove it: they price the constraints such that even the
-cheapest portfolio within the bounds of the names costs more than the constraints allow.
+Each step is a Newton step, or, where no free name answers to what is missed, the gradient itself; it goes exactly as far as the
+dual rises. The dual is concave, so every step gains; it has finitely many pieces, so the steps end. Where the region is empty the
+dual rises without bound, and the multipliers themselves prove it: they price the constraints such that even the cheapest
+portfolio within the bounds of the names costs more than the constraints allow.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _direction(
 ) -> FloatArray:
     """Return a direction in which the dual rises; zero at the top.
 
-    A multiplier at zero may only move to the side on which its constraint is missed. Where the direction would have it otherwise
-    it is left out; if nothing else is left to improve, such constraints are tried one by one, those missed most first.
+    A multiplier at zero may only move to the side on which its constraint is missed. Where the direction would have it
+    otherwise it is left out; if nothing else is left to improve, such constraints are tried one by one, worst first.
     """
     H = problem.curvature(np.vstack((problem.rows, sign)), weight)
     size = np.sqrt(np.where(H.diagonal() > 0.0, H.diagonal(), float(problem.inverse.mean())))
@@ -94,7 +94,7 @@ def _direction(
 
 
 def _uphill(H: FloatArray, gap: FloatArray, size: FloatArray, chosen: BoolArray) -> FloatArray:
-    """Return the Newton step in the chosen multipliers; where none exists, the part of the gradient that no free name answers to."""
+    """Return the Newton step in the chosen multipliers; where none exists, the part of the gradient without curvature."""
     step = np.zeros(len(gap))
     at = np.flatnonzero(chosen)
     if not len(at):
@@ -147,7 +147,7 @@ def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tup
 
     # The slope falls along the direction, and is linear between two breaks: find the last piece that still begins by rising.
     # A slope of the size of a rounding is none: the dual is flat along what groups have in common.
-    flat = EMPTY * float(np.abs(step[problem.n_factors :]).sum())
+    flat = EXACT * float(np.abs(step[problem.n_factors :]).sum())
     edges = np.concatenate(((0.0,), breaks, (cut,)))
     low, high = 0, len(edges) - 2
     while low < high:

@@ -6,9 +6,9 @@ With one multiplier for each factor (y), for the total and for each group (toget
 .. math:: w_i = \Bigl[h_i + S\bigl(z_i - h_i - a_i^\top \nu / d_i,\ (c_i + \theta) / d_i\bigr)\Bigr]_{l_i}^{u_i},
     \qquad S(x, t) = x - [x]_{-t}^{t}
 
-where a_i holds the loadings of the name, a one for the total and a one for each of its groups. The dual is concave and piecewise
-quadratic; its gradient is what the constraints are missed by, and its second derivative comes from the *free* names alone, those
-neither at a bound nor at what is held.
+where a_i holds the loadings of the name, a one for the total and a one for each of its groups. The dual is concave and
+piecewise quadratic; its gradient is what the constraints are missed by, and its second derivative comes from the *free* names
+alone, those neither at a bound nor at what is held.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def group_rows(members: tuple[IndexArray, ...], n: int) -> FloatArray:
 
 
 class Dual:
-    """One problem.
+    r"""One problem.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Dual:
     Attributes
     ----------
     rows : (k + 1 + G, N) float
-        Loadings on each factor, ones, and the names of each group: what a multiplier of :math:`\\nu` acts on.
+        Loadings on each factor, ones, and the names of each group: what a multiplier of :math:`\nu` acts on.
     low, high : (k + 1 + G,) float
         Bounds of rows @ w; for a factor both are the exposure of the wish.
     """
@@ -88,7 +88,7 @@ class Dual:
         self.equal: BoolArray = low == high
 
     def at(self, pull: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the weights for given multipliers, 1/d of the free names (zero for the others), and which way each name trades.
+        """Return the weights for given multipliers, 1/d of the free names (else zero), and which way each name trades.
 
         Parameters
         ----------

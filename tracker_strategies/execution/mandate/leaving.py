@@ -1,64 +1,100 @@
-"""Names leave within the turnover: a place is free only when the old position is sold in full."""
+"""Names leave and enter within the turnover: a place is free only when the old position is sold in full."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
-from tracker_strategies.execution.mandate.support import Bar, Point
+from tracker_strategies.execution.mandate.amounts import nearest
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Region
+from tracker_strategies.execution.mandate.metric import Metric
+from tracker_strategies.execution.mandate.support import Bar, Point, on_support
+
+_ROUNDING = 1e-12
+#: Shares of half the turnover that leaving names may take: less where cures of other limits need the rest.
+_PARTS = (1.0, 0.5, 0.25, 0.0)
 
 
-def staged(
-    bar: Bar, support: BoolArray, lower: FloatArray, upper: FloatArray, turnover: float, point: Point | None
-) -> tuple[BoolArray, FloatArray, FloatArray, BoolArray]:
-    """Let only as many names leave as half the turnover can sell in full; the others keep their places for now.
+class Stage(NamedTuple):
+    """The names that may be held now, their bounds, and which of them are on their way out."""
 
-    Those that may not be held at all go first, then the smallest holdings. A name above half the turnover is sold down, not
-    below its least weight; where the least weight itself is above half the turnover, it is sold out alone, with all of it.
+    support: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    leaving: BoolArray
+    alone: bool = False
+
+
+def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -> Stage:
+    """Let only as many names leave and enter as the turnover allows; the others keep their places for now.
+
+    Names that may not be held at all leave first, then the smallest holdings, for half the turnover together. A name above that
+    is sold down, not below its least weight; where it may not be held and its least weight is above half the turnover, it is
+    sold out alone, with all of the turnover, and cash is idle for a bar. Where the limits could not hold besides, less leaves.
 
     Parameters
     ----------
     bar : Bar
     support : (N,) bool
         Names that shall be held.
-    lower, upper : (N,) float
-        Their bounds.
     turnover : float
+        Infinite where there is no limit.
     point : Point, optional
         A portfolio of them: of the names that shall enter, the largest come first.
-
-    Returns
-    -------
-    support, lower, upper, leaving
-        The names that may be held now, their bounds, and which of them are on their way out.
     """
-    held, limits = bar.held, bar.limits
-    support, lower, upper = support.copy(), lower.copy(), upper.copy()
+    whole = Stage(support, np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0), np.zeros(len(support), bool))
+    if not np.isfinite(turnover) or not np.any(support != (bar.held > 0)):
+        return whole
+    stage = whole
+    for part in _PARTS:
+        stage = _stage(bar, whole, turnover, 0.5 * part * turnover, point)
+        if stage.alone or _holds(bar, stage, turnover):
+            break
+    return stage
+
+
+def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point | None) -> Stage:
+    held, least = bar.held, bar.limits.least
+    support, lower, upper = whole.support.copy(), whole.lower.copy(), whole.upper.copy()
     leaving = np.zeros(len(held), bool)
-    left = 0.5 * turnover
+    left = budget
     gone = np.flatnonzero((held > 0) & ~support)
     for i in gone[np.lexsort((gone, held[gone], bar.allowed[gone]))].tolist():
-        if held[i] <= left + 1e-12:
+        if held[i] <= left + _ROUNDING:
             left -= held[i]
             continue
-        if left == 0.5 * turnover and limits.least[i] > left and held[i] <= turnover:
-            left = 0.0
-            continue
+        if left == 0.5 * turnover and not bar.allowed[i] and least[i] > left and held[i] <= turnover:
+            kept = support & (held > 0)
+            return Stage(kept, np.where(kept, lower, 0.0), np.where(kept, upper, 0.0), leaving, True)
         leaving[i] = support[i] = True
-        sold = min(left, max(held[i] - limits.least[i], 0.0)) if held[i] > 0.5 * turnover else 0.0
+        sold = min(left, max(held[i] - least[i], 0.0)) if held[i] > 0.5 * turnover else 0.0
         left -= sold
         upper[i] = held[i] - sold
-        lower[i] = min(limits.least[i], upper[i])
-    if leaving.any():
-        enters = np.flatnonzero(support & (held == 0) & ~bar.forced)
-        support[enters] = False
-        worth = enters if point is None else enters[np.argsort(-point.weights[enters], kind="stable")]
-        counts, count = bar.groups.rows @ support, int(np.count_nonzero(support))
-        for i in worth.tolist():
-            inside = bar.groups.rows[:, i] > 0
-            if count < bar.most and not np.any(counts[inside] >= bar.group_most[inside]):
-                support[i] = True
-                count += 1
-                counts[inside] += 1
-        lower[~support] = upper[~support] = 0.0
-    return support, lower, upper, leaving
+        if bar.allowed[i]:  # prices may have carried it below its least weight: while it stays, it is bought up to that
+            lower[i] = bar.floor[i]
+            upper[i] = max(min(upper[i], bar.cap[i]), lower[i])
+        else:
+            lower[i] = min(least[i], upper[i])
+    enters = np.flatnonzero(support & (held == 0))
+    support[enters] = False
+    weight = np.zeros(len(enters)) if point is None else point.weights[enters]
+    counts, count = bar.groups.rows @ support, int(np.count_nonzero(support))
+    for i in enters[np.lexsort((enters, -weight, ~bar.forced[enters]))].tolist():
+        inside = bar.groups.rows[:, i] > 0
+        if count < bar.most and bar.floor[i] <= budget and not np.any(counts[inside] >= bar.group_most[inside]):
+            support[i] = True
+            count, budget = count + 1, budget - bar.floor[i]
+            counts[inside] += 1
+    lower[~support] = upper[~support] = 0.0
+    return Stage(support, lower, upper, leaving)
+
+
+def _holds(bar: Bar, stage: Stage, turnover: float) -> bool:
+    """Whether the limits can hold together with the turnover."""
+    # Names that are sold out now belong to the problem too: their sale is part of the turnover.
+    names = np.flatnonzero(stage.support | (bar.held > 0))
+    groups = bar.groups
+    region = Region(stage.lower, stage.upper, bar.held, bar.limits.total, groups.members, groups.lower, groups.upper, turnover)
+    part, metric = on_support(region, Metric(bar.metric.d, bar.metric.B[:, :0]), names)  # any metric will do
+    return nearest(bar.wish[names], part, metric).feasible

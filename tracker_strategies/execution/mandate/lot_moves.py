@@ -24,17 +24,18 @@ CANDIDATES = 20
 DEAR, MATTERS = 0.01, 0.05
 """A lot of at least this share of the account is dear. It is tried when its move would take away the second share of the squared
 error, if nothing else had to move for it."""
-AFTERWARDS = 60
+AFTERWARDS = 20
 """Most changes of other names that follow a dear lot."""
 
 
 def improve(search: LotSearch, most: int) -> None:
     """Change lots until no single change and no pair lowers the squared error by more than its price; `most` times at most."""
+    m = search.market
     for _ in range(most):
         after = search.next_lots()
         buys, sells = search.open_buys(after, search.cash), search.open_sells(after)
         i, j = int(buys.argmin()), int(sells.argmin())
-        if min(buys[i], sells[j]) < 0.0:
+        if min(buys[i], sells[j]) < -m.trifle:
             if buys[i] <= sells[j]:
                 search.move_one(i, float(after.buy[i]))
             else:
@@ -68,7 +69,7 @@ def move_dear_lot(search: LotSearch) -> bool:
     if other.cash < -ROUNDING:
         return False
     improve(other, AFTERWARDS)
-    if other.total_cost() >= search.total_cost():
+    if other.total_cost() >= search.total_cost() - m.trifle:
         return False
     search.set_lots(other.lots)
     improve(search, AFTERWARDS)
@@ -101,9 +102,11 @@ def _move_pair(search: LotSearch, after: Next) -> bool:
     change += (np.abs(hi - less) - np.abs(hi)) * m.price[out][:, None] + (np.abs(hj + more) - np.abs(hj)) * m.price[into]
     if m.fee_price > 0.0:
         change += m.fee_price * ((hi == 0.0) * 1.0 - (hi == less) + (hj == 0.0) * 1.0 - (hj == -more))
+    if change.min() >= -m.trifle:  # on a quiet bar that is all
+        return False
     change[_closed_pairs(search, out, into, less, more, a, b)] = np.inf
     k, i, j = np.unravel_index(int(change.argmin()), shape)
-    if not change[k, i, j] < 0.0:
+    if not change[k, i, j] < -m.trifle:
         return False
     search.move(np.array([out[i], into[j]]), np.array([-less[k, i, j], more[k, i, j]]))
     return True

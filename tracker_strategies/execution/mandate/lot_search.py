@@ -55,8 +55,10 @@ class Market:
         Lots with which a name enters at least, and below which it leaves in full: 1 where a single lot may be held.
     price, fee_price : (N,) float and float
         What it takes to trade a lot, and to trade a name at all, in squared error.
+    trifle : float
+        Squared error that is not worth a change.
     rate, fee : (N,) float and float
-        The same in money.
+        The same as the prices, in money.
     total, turnover : float
         Most that is invested, costs included; most that is bought and sold together.
     groups : tuple of Group
@@ -72,6 +74,7 @@ class Market:
     stay: FloatArray
     price: FloatArray
     fee_price: float
+    trifle: float
     rate: FloatArray
     fee: float
     total: float
@@ -165,11 +168,11 @@ class LotSearch:
         """Money, turnover and groups as of the present lots: sums are taken anew, so that no rounding piles up."""
         m = self.market
         worth = self.lots * m.value + self.kept
-        whole = float(worth.sum())
+        whole = float(worth @ self._one)
         self.cash, self.gap = m.total - whole, whole - self._wanted
         if self.costly or self.limited:
             traded = np.abs(self.lots - self.held) * m.value
-            self.traded = float(traded.sum())
+            self.traded = float(traded @ self._one)
             if self.costly:
                 self.cash -= float(m.rate @ traded) + m.fee * float(np.count_nonzero(traded))
         for grouping in self.groupings:

@@ -22,6 +22,8 @@ NOMINAL = 2e-4
 would move lots to and fro."""
 USUAL = 0.1
 """Tracking error per bar, as a share of the index's own moves, where nobody says what it is."""
+TRIFLE = 1e-4
+"""Share of the squared tracking error that no change is made for."""
 FAR, MANY = 1.0, 6.0
 """A name of more than MANY lots that is further than FAR lots from what is wanted goes there at once: one lot more or less says
 little there. The search does the rest."""
@@ -96,7 +98,8 @@ def round_lots(
     horizon : float
         Bars for which a trade has to pay, H.
     error : float, optional
-        Tracking error per bar, :math:`\sigma`; a tenth of the index's moves by default.
+        Tracking error per bar, :math:`\sigma`; a tenth of the index's moves by default. Changes that lower J by less than a
+        ten-thousandth of its square are not made.
     idle : float
         :math:`\kappa`.
 
@@ -117,7 +120,8 @@ def round_lots(
     odd[odd < WHOLE * value] = 0.0
     rate = np.broadcast_to(np.asarray(cost_rate, dtype=np.float64), value.shape)
     kept, given = np.where(sellable, 0.0, odd), np.where(sellable, odd, 0.0)
-    price = 2.0 * (USUAL * np.sqrt(index_variance) if error is None else error) / horizon
+    usual = USUAL * float(np.sqrt(index_variance)) if error is None else error
+    price = 2.0 * usual / horizon
     cap = _caps(limits, value, kept)
     high, low = _bounds(limits, value, held, cap, buyable, sellable, support)
     most = np.maximum(high, 1.0)
@@ -131,6 +135,7 @@ def round_lots(
         stay=np.clip(np.floor(limits.least / value + WHOLE), 1.0, most),
         price=price * np.maximum(rate, NOMINAL) * value,
         fee_price=price * fee,
+        trifle=TRIFLE * usual**2,
         rate=rate,
         fee=fee,
         total=total - float(rate @ given) - fee * float(np.count_nonzero(given)),
@@ -190,7 +195,7 @@ def _start(market: Market, wish: FloatArray, held: FloatArray, kept: FloatArray,
     if goal is lots:
         return lots
     if m.max_names is not None or any(g.max_names is not None for g in m.groups):
-        goal = np.where(lots > 0.0, goal, lots)
+        _turn_away(m, lots, goal, kept)
     asked = float(np.abs(goal - lots) @ m.value)
     if asked > max(left, 0.0):
         goal = lots + np.trunc((goal - lots) * max(left, 0.0) / asked)
@@ -217,3 +222,21 @@ def _jumped(market: Market, lots: FloatArray, want: FloatArray, *, entry: bool) 
     money = m.total - float(goal @ m.value)
     goal[order[np.cumsum(m.value[order]) <= money]] += 1.0
     return np.where((goal > 0.0) & (goal < m.entry) & jumps, lots, goal)
+
+
+def _turn_away(market: Market, lots: FloatArray, goal: FloatArray, kept: FloatArray) -> None:
+    """Take names out of `goal`, in place, that would enter when as many are held as may be; the largest enter first."""
+    m, inside = market, (goal > 0.0) | (kept > 0.0)
+    entering = np.flatnonzero(inside & (lots == 0.0) & (kept == 0.0))
+    inside[entering] = False
+    counted = [(np.isin(entering, g.members), g) for g in m.groups if g.max_names is not None]
+    room = np.inf if m.max_names is None else m.max_names - np.count_nonzero(inside)
+    rooms = [(g.max_names or 0) - np.count_nonzero(inside[g.members]) for _, g in counted]
+    for place in np.argsort(-goal[entering] * m.value[entering]).tolist():
+        mine = [k for k, (members, _) in enumerate(counted) if members[place]]
+        if room <= 0 or any(rooms[k] <= 0 for k in mine):
+            goal[entering[place]] = 0.0
+            continue
+        room -= 1
+        for k in mine:
+            rooms[k] -= 1

@@ -39,6 +39,7 @@ SMALL = 200
 """Up to as many pairs of a name held and one not held, as many as :data:`MANY` are tried on every bar."""
 MANY = 400
 _STRICT = 1e-9
+_REPEATS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +114,9 @@ def choose(
         point = _own(bar, start) or _from_held(bar, start) or _from_nothing(bar)
         feasible = point is not None and bar.served
         support = point.support if point is not None else _least_infeasible(bar)
-    lower, upper = np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0)
-    leaving = np.zeros(len(wish), bool)
-    if np.isfinite(turnover):
-        support, lower, upper, leaving = staged(bar, support, lower, upper, turnover, point)
-    return Chosen(support, lower, upper, feasible, leaving, None if point is None else point.prices)
+    stage = staged(bar, support, turnover, point)
+    start = None if point is None else point.prices
+    return Chosen(stage.support, stage.lower, stage.upper, feasible, stage.leaving, start)
 
 
 def _own(bar: Bar, start: Start | None) -> Point | None:
@@ -140,16 +139,43 @@ def _from_held(bar: Bar, start: Start | None) -> Point | None:
     if not bar.fits(support):
         support = _picked(bar, point.gains if point is not None else bar.held, kept)
         point = bar.best(support)
-    if point is None:
-        point = _repaired(bar, kept)
+    point = _filled(bar, support, point) or _repaired(bar, kept)
     return None if point is None else _improved(bar, point, _tries(bar, TRIES), SHARE)
+
+
+def _filled(bar: Bar, support: BoolArray, point: Point | None) -> Point | None:
+    """Give free places to the names worth most, if that pays or is needed; all at once, where few names are held."""
+    free = bar.most - int(np.count_nonzero(support))
+    outside = np.where(bar.allowed & ~support, point.gains if point is not None else np.inf, 0.0)
+    if point is not None and (free <= 0 or _largest(outside, free) <= SHARE * point.value):
+        return point
+    guide = point or _relaxed(bar)
+    if guide is None:
+        return None
+    for _ in range(_REPEATS):
+        # Names held come first, whatever they are worth.
+        first = np.where(support, 1.0 + 2.0 * np.abs(guide.gains).max(), 0.0)
+        better = bar.best(_picked(bar, guide.gains + first, bar.allowed), guide.prices)
+        if better is None or (point is not None and better.value >= point.value * (1 - SHARE)):
+            break
+        guide = point = better
+    return point
+
+
+def _largest(gains: FloatArray, count: int) -> float:
+    gains = gains[gains > 0]
+    return float(np.sort(gains)[::-1][:count].sum())
+
+
+def _relaxed(bar: Bar) -> Point | None:
+    """Return the portfolio without counts and minimum weights."""
+    floor = np.where(bar.fixed, bar.floor, np.where(bar.forced, bar.limits.must, 0.0))
+    return bar.best(bar.allowed | bar.fixed, floor=floor)
 
 
 def _from_nothing(bar: Bar) -> Point | None:
     """Return a choice made without regard to what is held: from the relaxation without counts and minimum weights."""
-    free = np.where(bar.fixed | bar.forced, bar.floor, 0.0)
-    free = np.where(bar.forced, bar.limits.must, free)
-    relaxed = bar.best(bar.allowed | bar.fixed, floor=free)
+    relaxed = _relaxed(bar)
     found: list[Point] = []
     if relaxed is not None:
         worth = bar.best(bar.allowed | bar.fixed)
@@ -173,7 +199,7 @@ def _tries(bar: Bar, usual: int) -> int:
 
 def _repeated(bar: Bar, point: Point) -> Point:
     """Take the names that the multipliers find worth most, as long as that is better."""
-    for _ in range(8):
+    for _ in range(_REPEATS):
         better = bar.best(_picked(bar, point.gains, bar.allowed), point.prices)
         if better is None or better.value >= point.value * (1 - _STRICT):
             break
@@ -187,6 +213,12 @@ def _picked(bar: Bar, score: FloatArray, among: BoolArray) -> BoolArray:
     support = bar.forced | bar.fixed
     order = np.flatnonzero(among & ~support)
     order = order[np.argsort(-score[order], kind="stable")]
+    plain = support.copy()
+    plain[order[: max(bar.most - int(np.count_nonzero(support)), 0)]] = True
+    plain &= support | (score > 0)
+    low, high = groups.rows @ (bar.floor * plain), groups.rows @ (bar.cap * plain)
+    if not bar.counted and bar.floor[plain].sum() <= total and np.all(low <= groups.upper) and np.all(high >= groups.lower):
+        return np.asarray(plain)
     counts, sums = groups.rows @ support, groups.rows @ (bar.floor * support)
     caps = groups.rows @ (bar.cap * support)
     count, taken = int(np.count_nonzero(support)), float(bar.floor[support].sum())

@@ -1,13 +1,13 @@
 """What gives way on a bar on which no portfolio keeps all limits: in a stated order, each by the least amount.
 
 First the investment itself: less than the total where no limit has to break for it. Then the least of names (min_weight), the
-least of groups and of names that must be held, the turnover, the least cash, the most of groups, and last the most of names. A limit
-is touched only where all before it, given up altogether, do not suffice; the amount is the least sum over names or groups that
-makes the bar feasible. Never given up: long only, cash of at least zero, no purchase of an excluded name, and the weight of a
-name that cannot be traded.
+least of groups and of names that must be held, the turnover, the least cash, the most of groups, and last the most of names. A
+limit is touched only where all before it, given up altogether, do not suffice; the amount is the least sum over names or groups
+that makes the bar feasible. Never given up: long only, cash of at least zero, no purchase of an excluded name, and the weight of
+a name that cannot be traded.
 
-Each amount is a linear program (HiGHS). Where the least sum can be shared among names or groups in several ways, the solution that
-the solver finds is taken; which one that is has no meaning.
+Each amount is a linear program (HiGHS). Where the least sum can be shared among names or groups in several ways, the solution
+that the solver finds is taken; which one that is has no meaning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ DUST = 1e-10
 """Amounts below it are the solver's rounding."""
 SAFETY = (1e-11, 1e-10, 1e-9)
 """What a relaxed bound gives beyond its least amount, so that rounding does not empty the region again: the first that does."""
-TOLERANCE = 1e-10
+TOLERANCES = (1e-10, 1e-9, 1e-7)
+"""Of the solver; a looser one where it cannot decide."""
+_INFEASIBLE = 2
 
 
 def relax(region: Region, *, must: FloatArray | None = None, tradable: BoolArray | None = None) -> tuple[Region, dict[str, Any]]:
@@ -65,12 +67,14 @@ def relax(region: Region, *, must: FloatArray | None = None, tradable: BoolArray
     floor = np.zeros(n) if must is None else np.where(fixed, 0.0, np.minimum(np.maximum(must, 0.0), region.lower))
     amounts = _least_amounts(region, floor, fixed)
     for safety in SAFETY:
-        relaxed, gave = _moved(region, amounts, floor, safety)
-        if _has_point(relaxed):
-            return relaxed, gave
-        relaxed = _widened(relaxed, safety)
-        if _has_point(relaxed):
-            return relaxed, gave
+        # The total is an equality: moved beyond its amount only where it must be, as all names may be fixed.
+        for shift in (0.0, safety):
+            relaxed, gave = _moved(region, amounts, floor, safety, shift)
+            if _has_point(relaxed):
+                return relaxed, gave
+            relaxed = _widened(relaxed, safety)
+            if _has_point(relaxed):
+                return relaxed, gave
     raise RuntimeError(f"limits relaxed by {amounts} leave no portfolio")
 
 
@@ -112,7 +116,15 @@ class _Program:
         n, rows = len(region.held), group_rows(region.members, len(region.held))[1:]
         g, held = len(rows), region.held
         limited = bool(np.isfinite(region.turnover))
-        sizes = {"w": n, "trade": n if limited else 0, "max_weight": n, "min_weight": n, "must": n, "max_sector": g, "min_sector": g}
+        sizes = {
+            "w": n,
+            "trade": n if limited else 0,
+            "max_weight": n,
+            "min_weight": n,
+            "must": n,
+            "max_sector": g,
+            "min_sector": g,
+        }
         sizes |= {"max_turnover": 1, "min_cash": 1, "total": 1}
         ends = np.cumsum(list(sizes.values())).tolist()
         self.at = {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
@@ -172,18 +184,21 @@ class _Program:
         if self.kept:
             matrix = vstack([matrix, *(csr_array(cost[None, :]) for cost, _ in self.kept)]).tocsr()
             right = np.append(right, [bound for _, bound in self.kept])
-        answer = linprog(
-            self._cost(kind),
-            A_ub=matrix,
-            b_ub=right,
-            bounds=np.column_stack((low, most)),
-            method="highs",
-            options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
-        )
-        if answer.status != 0:
-            return None
-        self.solution = np.asarray(answer.x, dtype=np.float64)
-        return float(answer.fun)
+        for tolerance in TOLERANCES:
+            answer: Any = linprog(  # type: ignore[call-overload]  # its stubs know no sparse matrices
+                self._cost(kind),
+                A_ub=matrix,
+                b_ub=right,
+                bounds=np.column_stack((low, most)),
+                method="highs",
+                options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+            )
+            if answer.status == 0:
+                self.solution = np.asarray(answer.x, dtype=np.float64)
+                return float(answer.fun)
+            if answer.status == _INFEASIBLE:
+                return None
+        return None
 
     def sum_of(self, kind: str) -> float:
         """Return the sum of the slacks of a kind in the last solution."""
@@ -202,11 +217,13 @@ class _Program:
 
 
 def _moved(
-    region: Region, amounts: dict[str, FloatArray], floor: FloatArray, safety: float
+    region: Region, amounts: dict[str, FloatArray], floor: FloatArray, safety: float, shift: float
 ) -> tuple[Region, dict[str, Any]]:
     """Return the region with its bounds moved, and what gave way."""
     total, turnover = float(region.total), float(region.turnover)
     idle, borrowed, more = (float(amounts[kind][0]) for kind in ("total", "min_cash", "max_turnover"))
+    idle += shift if idle > 0.0 else 0.0
+    borrowed += shift if borrowed > 0.0 else 0.0
 
     def lowered(bound: FloatArray, by: FloatArray) -> FloatArray:
         return np.where(by > 0.0, np.maximum(bound - by - safety, 0.0), bound)

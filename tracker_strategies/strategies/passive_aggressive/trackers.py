@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tracker_strategies.algorithms import APAS, PA, PAS, SLAIT, MultiplicativePA, OnlineAlgorithm
+from tracker_strategies.algorithms import APAS, PA, PAS, SLAIT, Constant, MultiplicativePA, OnlineAlgorithm
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.te_budget import BUDGET, BudgetTuner, check_lam
+from tracker_strategies.strategies.budget import lam_of, within_budget
+from tracker_strategies.strategies.compose import in_coordinates
 
 
 class PATracker(TrackerStrategy):
@@ -26,28 +26,25 @@ class MultiplicativePATracker(TrackerStrategy):
 class PASTracker(PATracker):
     """Passive-aggressive with side information: tracks the index and leans towards what the side information prefers.
 
+    Under a budget (``max_tracking_error``) the same learner without side information learns beside it, and as much of the
+    difference is held as the budget allows; ``lam`` then says how much is asked for, 20/N by default. What the learner misses
+    without any tilt is a floor that no budget lowers. See :class:`~tracker_strategies.algorithms.Budgeted`.
+
     Params (beside those of :class:`PATracker`):
-      - ``te_budget`` (None): tracking error of a bar that is allowed; lam is then found on the first ``budget_bars`` (250) bars
     """
 
     learner: ClassVar[type[OnlineAlgorithm]] = PAS
-    params = BUDGET
-
-    @classmethod
-    def make_learner(cls, p: Any, symbols: tuple[str, ...]) -> Callable[[float | None], OnlineAlgorithm]:
-        """From lam to a fresh learner."""
-        learner, options = cls.learner, cls.options(p, symbols, 1)
-        return lambda lam: learner(len(symbols), **options | {"lam": lam})
+    sets_coordinates = tilts = True
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """The learner with the given lam."""
-        return cls.make_learner(p, symbols)(check_lam(p))
-
-    @classmethod
-    def make_tuner(cls, p: Any, symbols: tuple[str, ...]) -> BudgetTuner | None:
-        """Where a budget was given."""
-        return None if p.te_budget is None else BudgetTuner(cls.make_learner(p, symbols), p.te_budget, p.budget_bars)
+        """The learner, within its budget where there is one."""
+        n, options = len(symbols), cls.options(p, symbols, n_targets)
+        learner = in_coordinates(p, cls.learner(n, **options | {"lam": lam_of(p, n)}))
+        if p.max_tracking_error is None:
+            return learner
+        plain = in_coordinates(p, cls.learner(n, **options | {"side": Constant(0.0)}))
+        return within_budget(p, n_targets, learner, plain)
 
 
 class APASTracker(PASTracker):
