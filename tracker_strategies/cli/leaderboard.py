@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.limits import MandateOptions, plain_limits, sector_notes, sectors_of
+from tracker_strategies.cli.limits import MandateOptions, naming, plain_limits, sector_notes, sectors_of
 from tracker_strategies.cli.options import STOPPED, Cash, Fill, PriceOptions, grouped, said, words
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.strategies.registry import check_name
+from tracker_strategies.strategies.registry import check_name, load_strategy
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,6 +97,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         run_leaderboard,
     )
     from tracker_strategies.research.sweeps.asking.values import limits_in_words
+    from tracker_strategies.runner import check_mandate
 
     notes, remarks, limits = Console(stderr=True), [], given["options"].limits
     skfolio = given["skfolio"] and rivals.has_skfolio()
@@ -109,6 +110,11 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     if folder is not None:
         check_folder(folder)
     panels, left_out = open_markets(given["data"], how)
+    for name, panel in panels.items():
+        for one in taking_part:
+            own = {**plain_limits(limits), **one.candidate.params}
+            with naming(f"{one.name} on {name}"):
+                check_mandate(panel, load_strategy(one.candidate.strategy), own, given["cash"])
     missing = [
         f"{name}: {line}" for name, p in panels.items() for line in sector_notes(limits, sectors_of(limits, p.symbols), p.symbols)
     ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Annotated, Any
 
 import typer
 
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import ParameterError, TrackerError
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 
 PANEL = "Limits, kept in every decision; 5% and 0.05 are the same, none lifts a limit of the file"
@@ -157,3 +158,12 @@ def sector_notes(mandate: Mandate, sectors: Mapping[str, str], symbols: Sequence
             + f": {', '.join(missing)}"
         )
     return notes
+
+
+@contextmanager
+def naming(label: str) -> Iterator[None]:
+    """Say which of several strategies an error is about."""
+    try:
+        yield
+    except TrackerError as problem:
+        raise type(problem)(f"{label}: {problem}" if label else str(problem)) from None

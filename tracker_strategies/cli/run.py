@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,10 @@ from datafeeds.files import check_place
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord, start_row
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
-from tracker_strategies.cli.limits import plain_limits, sector_notes, sectors_of
+from tracker_strategies.cli.limits import naming, plain_limits, sector_notes, sectors_of
 from tracker_strategies.cli.options import RunOptions
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
-from tracker_strategies.errors import OutputError, TrackerError
+from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
@@ -105,15 +104,6 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
     return Plan(panel, runs, sectors, first, places, notes)
-
-
-@contextmanager
-def naming(label: str) -> Iterator[None]:
-    """Say which of several strategies an error is about."""
-    try:
-        yield
-    except TrackerError as problem:
-        raise type(problem)(f"{label}: {problem}" if label else str(problem)) from None
 
 
 def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable[[Path], None]) -> list[RunRecord]:

@@ -21,6 +21,7 @@ from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOption
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, units
 from tracker_strategies.research.sweeps.asking.space import Space, parse_domains
 from tracker_strategies.research.sweeps.asking.spec import HOW_PRICES, Halving, Sweep, open_panels
@@ -38,6 +39,7 @@ def sweep_command(
     """``tracker sweep run``."""
     sweep = sweep_of(strategies, options) if config is None else Sweep.from_toml(config)
     console, panels = Console(stderr=True), open_panels(sweep)
+    refuse_limits(sweep, sweep.contexts(panels), panels)  # a refusal is one line, without what would have been said before a run
     _say_before(console, sweep, {data.source: panel.symbols for data, panel in panels.items()})
     with watching(console) as watcher:
         summary = run_sweep(sweep, out, watcher=watcher, retry=retry, panels=panels, **asdict(work))
@@ -91,9 +93,9 @@ def _in_common(strategies: Sequence[str], options: SearchOptions, search: str, o
 def tune_command(strategies: Sequence[str], options: TuneOptions, work: WorkOptions, *, out: str, as_json: bool) -> None:
     """``tracker tune``."""
     tuning, console = tuning_of(strategies, options), Console(stderr=True)
-    _say_before(console, tuning.sweep, {})
     with watching(console) as watcher:
         tuned = run_tuning(tuning, out, watcher=watcher, **asdict(work))
+    _say_before(console, tuning.sweep, {})
     if tuned.stopped:
         console.print(f"stopped; finished rows are kept in {tuned.folder}, the same command goes on")
         raise typer.Exit(STOPPED)

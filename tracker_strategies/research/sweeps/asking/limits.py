@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from datafeeds import MarketPanel, read_sectors
 from datafeeds.readers.columns import header_of
+from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.research.sweeps.asking.cells import Data
 from tracker_strategies.runner import check_mandate
@@ -34,7 +35,7 @@ def _grouping(name: str, given: Any) -> Any:
 
 
 def refuse_limits(sweep: Sweep, contexts: Iterable[Context], panels: Mapping[Data, MarketPanel]) -> None:
-    """Raise what :func:`~tracker_strategies.runner.check_mandate` does, for every strategy where its windows begin.
+    """Raise what :func:`~tracker_strategies.runner.check_mandate` does, with the strategy's name, where windows begin.
 
     Limits that single candidates try are left to their cells: such a cell fails before its first bar, the others run.
     """
@@ -42,5 +43,9 @@ def refuse_limits(sweep: Sweep, contexts: Iterable[Context], panels: Mapping[Dat
         return
     strategies = {name: load_strategy(name) for name in dict.fromkeys(c.strategy for c in sweep.candidates())}
     for data, start in dict.fromkeys((context.data, context.window.start) for context in contexts if context.data in panels):
-        for cls in strategies.values():
-            check_mandate(panels[data].rows(start, None), cls, sweep.mandate, sweep.cash)
+        panel = panels[data] if start == 0 else panels[data].rows(start, None)
+        for name, cls in strategies.items():
+            try:
+                check_mandate(panel, cls, sweep.mandate, sweep.cash)
+            except TrackerError as problem:
+                raise type(problem)(f"{name} on {data.source}: {problem}") from None
