@@ -246,6 +246,8 @@ def make_case(
         "rebalance": [1, 1, 1, 5, "weekly", "monthly", "once"][int(rng.integers(7))],
         "coordinates": str(rng.choice(["weights", "weights", "holdings"])),
     }
+    if way == "paper" and params["fill"] == "open":
+        params["fill"] = "next_open"  # nobody has the opening price before it trades
     if strategy == "buy-and-hold":
         params.pop("rebalance")
     if strategy == "constant-weight" and rng.random() < 0.5:

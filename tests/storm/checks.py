@@ -57,7 +57,10 @@ class Judge:
         small = {batch.row for batch in self.batches if batch.traded < 0.98 * (self.rules.entry or np.inf) * batch.value}
         for t in range(1, len(held)):
             there = held[t].any() and np.maximum(decided[t - 1] - held[t], 0.0).sum() <= NEAR
-            if there and (self.rules.entry is None or (t - (self.fill == "close")) in small):
+            if there and self.rules.entry is not None:
+                whole = held[t].sum() >= self.rules.total - NEAR
+                there = whole and (t - (self.fill == "close")) in small
+            if there:
                 return t
         return len(held)
 
@@ -95,7 +98,7 @@ class Judge:
         for batch in self.batches:
             self._batch(batch)
         self._carried_out(fresh)
-        if self.promised.cure_at_once and not self.case.cost_model.min_fee:
+        if self.promised.cure_at_once and not self.case.cost_model.min_fee and self.fill != "open":
             self._cured()
         return verdict
 
@@ -159,8 +162,11 @@ class Judge:
             add("long-only", t, f"held weight {held.min()!r}")
         if held.sum() > 1.0 + EXACT:
             add("cash", t, f"cash is {1.0 - held.sum():.3g} of the account")
-        if ((held > 0.0) & (held < DUST)).any():
-            add("dust", t, f"a position of {held[held > 0.0].min():.3g} of the account is left")
+        left = (held > 0.0) & (held < DUST)
+        if t:  # somebody may have asked for that little
+            left &= (self.seen.decided[t - 1] == 0.0) | (self.seen.decided[t - 1] > 2.0 * DUST)
+        if left.any():
+            add("dust", t, f"a position of {held[left].min():.3g} of the account is left")
         if (held[rules.banned | rules.frozen] > 0.0).any():
             add("exclude", t, "an excluded or frozen name is held")
         if rules.names is not None and np.count_nonzero(held) > rules.names:

@@ -56,8 +56,8 @@ def _paper(case: Case) -> Seen:
             decided = np.array([np.frombuffer(row[0]) for row in journal.rows("select weights from decisions order by session")])
             books = journal.rows("select value, sizes from balances order by session")
             fills = journal.rows(
-                "select f.session, o.symbol, f.size, f.price, f.fee from fills f join orders o on o.cid = f.cid "
-                "where o.due != 'settle' order by f.id"
+                "select case o.due when 'close' then o.session else f.session end, o.symbol, f.size, f.price, f.fee "
+                "from fills f join orders o on o.cid = f.cid where o.due != 'settle' order by f.id"
             )
     value, sizes = np.array([row[0] for row in books]), np.array([np.frombuffer(row[1]) for row in books])
     last = pd.DataFrame(panel.close).ffill().fillna(0.0).to_numpy()
