@@ -123,9 +123,11 @@ class TuneOptions(CostOptions, SearchOptions):
 
     data: Data = "sample"
     te_budget: Annotated[
-        float | None, typer.Option(help="Largest tracking error (RMS, a bar) in training: 0.001 is 10 bp.", show_default=False)
+        float | None, typer.Option(help="Largest tracking error (RMS, per bar) in training: 0.001 is 10 bp.", show_default=False)
     ] = None
-    turnover_budget: Annotated[float | None, typer.Option(help="Largest turnover a bar in training.", show_default=False)] = None
+    turnover_budget: Annotated[float | None, typer.Option(help="Largest turnover per bar in training.", show_default=False)] = (
+        None
+    )
     fill: Fill = "next_open"
     folds: Annotated[int, typer.Option(help="Walk-forward folds.")] = 4
     search: Annotated[str, typer.Option(help="grid, random, or tpe (Optuna: extra 'tune').")] = "grid"

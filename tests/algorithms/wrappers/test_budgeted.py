@@ -173,7 +173,7 @@ def test_diagnostics_tell_what_was_asked_delivered_and_used() -> None:
         assert told["tilt"] == pytest.approx(0.5 * np.abs(W[-1] - plain[t]).sum())
         assert told["tilt"] == pytest.approx(told["tilt_share"] * told["tilt_asked"], abs=1e-12)
         shares.append(told["tilt_share"])
-    assert sum(0.0 < share < 1.0 for share in shares) > 20
+    assert sum(0.0 < share < 1.0 for share in shares) >= 10
 
 
 def test_a_round_that_the_side_information_refuses_changes_nobody() -> None:

@@ -138,7 +138,8 @@ def test_a_passive_learner_in_holdings_drifts_through_every_wrapper(chain: tuple
 @pytest.mark.parametrize("name", [name for name in WITH_ONES_OWN if name != "Holdings"])
 def test_holdings_around_a_wrapper_tells_the_right_order(name: str) -> None:
     wrapper = WITH_ONES_OWN[name](2, PA(2))
-    way_out = rf"{name}\(n, (learner=Holdings\(n, learner=\.\.\.\)(, plain=\.\.\.)?|members=\[Holdings\(n, learner=\.\.\.\), \.\.\.\])\)"
+    inside = r"Holdings\(n, learner=\.\.\.\)"
+    way_out = rf"{name}\(n, (learner={inside}(, plain=\.\.\.)?|members=\[{inside}, \.\.\.\])\)"
     with pytest.raises(ParameterError, match=way_out):
         Holdings(2, learner=wrapper)
 

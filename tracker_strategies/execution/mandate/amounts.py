@@ -33,10 +33,11 @@ KEPT = 1e-12
 EXACT = 1e-13
 ROUNDING = 1e-9
 """Most that weights are moved to take a rounding out of their sums."""
+SOFT = 0.01
 STEPS = 20
 """Plain Newton steps before the safeguarded ascent."""
 
-Start = tuple[FloatArray, FloatArray, float]
+Start = tuple[FloatArray, FloatArray, float, FloatArray]
 
 
 class Solution(NamedTuple):
@@ -91,7 +92,9 @@ def nearest(
     if np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
-    found = _plain(problem, start) or ascend(problem, np.zeros(len(problem.rows)), 0.0)
+    found = _plain(problem, start)
+    if found is None:
+        found = ascend(problem, *_warm(problem, start))
     if found is None:
         return _none(region)
     w, nu, theta = found
@@ -102,7 +105,14 @@ def nearest(
         w, missed = _projected(w, region, missed)
     if not missed <= KEPT:
         return _none(region)
-    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta))
+    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta, nu))
+
+
+def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
+    """Multipliers to climb from: those of the bar before, where they belong to a problem of the same shape."""
+    if start is None or len(start[3]) != len(problem.rows):
+        return np.zeros(len(problem.rows)), 0.0
+    return start[3], start[2] if problem.limited else 0.0
 
 
 def inside(w: FloatArray, region: Region, tolerance: float = INSIDE) -> bool:
@@ -167,8 +177,13 @@ def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, 
             matrix, right = rows.take(chosen, 0), gap[chosen]
         step = newton(problem.curvature(matrix, weight), right)
         if step is None:
-            return None
-        expected = w - (step @ matrix) * weight
+            # No free name answers to some sum: let all names answer a little, and see which of them become free.
+            step = newton(problem.curvature(matrix, weight + SOFT * problem.loose), right)
+            if step is None:
+                return None
+            expected = None
+        else:
+            expected = w - (step @ matrix) * weight
         if turning:
             theta += float(step[-1])
             step = step[:-1]

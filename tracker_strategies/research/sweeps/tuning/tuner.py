@@ -41,7 +41,7 @@ class Tuning:
         ``search`` ("grid", "random" or "tpe") how to look: ``tpe`` needs Optuna (extra ``tune``) and proposes ``trials``
         candidates a fold.
     te_budget : float, optional
-        Largest tracking error (RMS, a bar) that is allowed in training: 0.001 is 10 basis points.
+        Largest tracking error (RMS, per bar) that is allowed in training: 0.001 is 10 basis points.
     turnover_budget : float, optional
         Largest mean turnover of a bar in training.
     """
@@ -58,7 +58,7 @@ class Tuning:
         for name in ("te_budget", "turnover_budget"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and 0.0 < value < float("inf")):
-                raise ParameterError(f"{name}={value!r} must be a positive number a bar; 0.001 is 10 basis points")
+                raise ParameterError(f"{name}={value!r} must be a positive number per bar; 0.001 is 10 basis points")
         for name in ("data", "costs", "fill", "seeds"):
             if len(set(getattr(self.sweep, name))) != 1:
                 raise ParameterError(f"tuning takes one of {name}, got {len(set(getattr(self.sweep, name)))}")
