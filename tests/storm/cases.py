@@ -251,8 +251,8 @@ def make_case(
     if strategy == "buy-and-hold":
         params.pop("rebalance")
     if strategy == "constant-weight" and rng.random() < 0.5:
-        params["weights"] = {name: 1.0 for name in _picked(rng, panel.symbols, 3) if name not in params.get("exclude", ())}
-        if not params["weights"]:
-            params.pop("weights")
+        allowed = [name for name in params.get("only", panel.symbols) if name not in params.get("exclude", ())]
+        given = {name: 1.0 for name in _picked(rng, panel.symbols, 3) if name in allowed}
+        params |= {"weights": given} if given else {}
     cash = float(rng.choice([1e4, 1e5, 1e6]))
     return Case(f"{seed}:{index}", strategy, way, limits, params, str(rng.choice(list(COSTS), p=[0.5, 0.15, 0.1, 0.1, 0.15])), cash, panel)

@@ -294,7 +294,8 @@ def can_begin(case: Case) -> bool | None:
     there = np.isfinite(panel.close[0])
     if rules.turnover is not None and rules.least.any() and rules.turnover < rules.least.min():
         return False  # said to be refused: a name could never be sold out
-    if (rules.banned & (rules.frozen | (rules.must > 0.0))).any() or rules.banned.all():
+    contradictory = rules.banned & (rules.must > 0.0)
+    if contradictory.any() or set(case.params.get("exclude", ())) & set(case.params.get("freeze", ())) or rules.banned.all():
         return False
     if rules.lot:
         with np.errstate(invalid="ignore"):

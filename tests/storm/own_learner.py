@@ -24,4 +24,5 @@ class Restless(OnlineAlgorithm):
             return w
         draw = rng.gamma(rng.choice([0.05, 0.5, 5.0]), size=self.n_assets)
         mine = draw if free is None else draw[free]
-        return W.project(mine / max(float(mine.sum()), 1e-9))
+        mine = mine / max(float(mine.sum()), 1e-9)
+        return W.project(np.where(mine > 1e-4, mine, 0.0))
