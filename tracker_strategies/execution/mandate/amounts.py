@@ -37,7 +37,7 @@ SOFT = 0.01
 STEPS = 20
 """Plain Newton steps before the safeguarded ascent."""
 
-Start = tuple[FloatArray, FloatArray, float, FloatArray]
+Start = tuple[FloatArray, FloatArray, float] | tuple[FloatArray, FloatArray, float, FloatArray]
 
 
 class Solution(NamedTuple):
@@ -93,8 +93,12 @@ def nearest(
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
     found = _plain(problem, start)
+    if found is None and start is not None:
+        found = _plain(problem, None)  # a start that misleads: most such problems are easy from nothing
     if found is None:
         found = ascend(problem, *_warm(problem, start))
+    if found is None and start is not None:
+        found = ascend(problem, *_warm(problem, None))
     if found is None:
         return _none(region)
     w, nu, theta = found
@@ -110,7 +114,7 @@ def nearest(
 
 def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
     """Multipliers to climb from: those of the bar before, where they belong to a problem of the same shape."""
-    if start is None or len(start[3]) != len(problem.rows):
+    if start is None or len(start) < 4 or len(start[3]) != len(problem.rows):
         return np.zeros(len(problem.rows)), 0.0
     return start[3], start[2] if problem.limited else 0.0
 

@@ -123,9 +123,7 @@ def _refuse_small_account(
     if cost > cash:
         raise ContradictionError(f"{start}; raise the cash or lower the lot")
     if cost > cash * limits.total:
-        raise ContradictionError(
-            f"{start}, of which min_cash={percent(limits.min_cash)} stays; raise the cash or lower min_cash"
-        )
+        raise ContradictionError(f"{start}, of which min_cash={percent(limits.min_cash)} stays; raise the cash or lower min_cash")
     cap = float(limits.upper[cheapest])
     raise ContradictionError(
         f"{start}: max_weight={percent(cap)} of it is {cap * cash:.6g}, and no name can be bought; raise the cash or max_weight"
