@@ -79,10 +79,10 @@ class Limits:
 
 @dataclass(eq=False)
 class Region:
-    """The portfolios allowed on one bar, once it is known which names may be held: a convex set.
+    r"""The portfolios allowed on one bar, once it is known which names may be held: a convex set.
 
-    .. math:: \\{w : l \\le w \\le u,\\ L_g \\le \\sum_{i \\in g} w_i \\le U_g,\\ \\sum_i w_i = \\mathrm{total},\\
-        \\sum_i |w_i - h_i| \\le \\tau\\}
+    .. math:: \{w : l \le w \le u,\ L_g \le \sum_{i \in g} w_i \le U_g,\ \sum_i w_i = \mathrm{total},\
+        \sum_i |w_i - h_i| \le \tau\}
 
     Parameters
     ----------
