@@ -1,4 +1,4 @@
-"""Random cases of a mandate: which limits, on which market, by which strategy, run in which way. All told by a seed and a number."""
+"""Random cases of a mandate: which limits, market, strategy and way to run it, all told by a seed and a number."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ Draw = Callable[[Rng, tuple[str, ...], Mapping[str, str]], dict[str, Any]]
 
 
 def _picked(rng: Rng, symbols: tuple[str, ...], most: int) -> list[str]:
-    return [symbols[i] for i in rng.choice(len(symbols), size=min(int(rng.integers(1, most + 1)), len(symbols) - 1), replace=False)]
+    return [
+        symbols[i] for i in rng.choice(len(symbols), size=min(int(rng.integers(1, most + 1)), len(symbols) - 1), replace=False)
+    ]
 
 
 def _max_names(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> dict[str, Any]:
@@ -85,7 +87,9 @@ def _max_names(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> dic
 def _max_weight(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> dict[str, Any]:
     cap = float(np.round(rng.uniform(1.3, 4.0) / len(symbols), 4))
     if rng.random() < 0.3:
-        return {"max_weight": {"*": cap, symbols[int(rng.integers(len(symbols)))]: float(np.round(cap * rng.uniform(0.2, 1.5), 4))}}
+        return {
+            "max_weight": {"*": cap, symbols[int(rng.integers(len(symbols)))]: float(np.round(cap * rng.uniform(0.2, 1.5), 4))}
+        }
     return {"max_weight": cap}
 
 
@@ -110,7 +114,10 @@ def _max_sector(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> di
     cap = float(np.round(rng.uniform(1.15, 1.8) / (len(sizes) + 1), 4))
     given: Any = cap
     if rng.random() < 0.4:
-        given = {"*": min(1.5 * cap, 1.0), str(sizes.index[int(rng.integers(len(sizes)))]): float(np.round(cap * rng.uniform(0.2, 0.9), 4))}
+        given = {
+            "*": min(1.5 * cap, 1.0),
+            str(sizes.index[int(rng.integers(len(sizes)))]): float(np.round(cap * rng.uniform(0.2, 0.9), 4)),
+        }
     return {**_sectors(of), "max_sector": given}
 
 
@@ -255,4 +262,6 @@ def make_case(
         given = {name: 1.0 for name in _picked(rng, panel.symbols, 3) if name in allowed}
         params |= {"weights": given} if given else {}
     cash = float(rng.choice([1e4, 1e5, 1e6]))
-    return Case(f"{seed}:{index}", strategy, way, limits, params, str(rng.choice(list(COSTS), p=[0.5, 0.15, 0.1, 0.1, 0.15])), cash, panel)
+    return Case(
+        f"{seed}:{index}", strategy, way, limits, params, str(rng.choice(list(COSTS), p=[0.5, 0.15, 0.1, 0.1, 0.15])), cash, panel
+    )

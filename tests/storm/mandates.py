@@ -1,4 +1,4 @@
-"""The storm of mandates: random cases, run and judged; a table of what was kept, and every case that can be repeated where not."""
+"""The storm of mandates: random cases, run and judged; a table of what was kept, and all cases in which something was not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tests.storm.cases import Case, Market, make_case
-from tests.storm.checks import Judge, can_begin
+from tests.storm.checks import Judge
+from tests.storm.missed import can_begin
 from tests.storm.ways import run
 from tracker_strategies.errors import ParameterError, UniverseError
 
@@ -47,7 +48,9 @@ def try_case(case: Case) -> Result:
             result.findings.append(("refused", 0, f"limits can hold on the first bar, and yet: {refusal}"))
     except Exception as problem:
         where = traceback.extract_tb(problem.__traceback__)[-1]
-        result.findings.append(("exception", 0, f"{type(problem).__name__}: {problem} ({where.filename.split('/')[-1]}:{where.lineno})"))
+        result.findings.append(
+            ("exception", 0, f"{type(problem).__name__}: {problem} ({where.filename.split('/')[-1]}:{where.lineno})")
+        )
     else:
         if can_begin(case) is False:
             result.findings.append(("not-refused", 0, "limits cannot hold together on the first bar, and it ran"))

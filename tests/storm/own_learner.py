@@ -1,4 +1,4 @@
-"""A learner as a user would write one, and as a mandate would not like it: other weights on most bars, some of them very large."""
+"""A learner as a user would write one, and as no mandate likes it: other weights on most bars, some of them very large."""
 
 from __future__ import annotations
 

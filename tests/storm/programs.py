@@ -1,7 +1,7 @@
 """Whether a bar could have been decided better: programs of the storm's own, solved by HiGHS.
 
-A mixed-integer program chooses the names (and lots); with its choice fixed, a linear one with tight tolerances says what is left of
-each limit. What it finds is a portfolio that exists: nobody is accused because of a solver's tolerance.
+A mixed-integer program chooses the names (and lots); with its choice fixed, a linear one with tight tolerances says by how much
+each limit is missed. What it finds is a portfolio that exists: nobody is accused because of a solver's tolerance.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ class Bar:
         if state.lots is not None:
             scale = np.where(fixed, 1.0, state.lots)
         self.scale = scale
-        W: Any = eye_array(n) * scale[None, :] if n else eye_array(n)
         W = csr_array(np.diag(scale))
         one = scale[None, :]
         free = np.flatnonzero(~fixed)
@@ -85,7 +84,10 @@ class Bar:
                 most = max(bunch.most, int((fixed & (held > 0) & bunch.mask).sum()))
                 blocks.append(({"z": bunch.mask[None, :].astype(float)}, np.array([float(most)])))
         self.matrix = vstack(
-            [hstack([csr_array(parts[k]) if k in parts else csr_array((len(b), s)) for k, s in sizes.items()]) for parts, b in blocks]
+            [
+                hstack([csr_array(parts[k]) if k in parts else csr_array((len(b), s)) for k, s in sizes.items()])
+                for parts, b in blocks
+            ]
         ).tocsr()
         self.right = np.concatenate([b for _, b in blocks])
         self.low, self.high = np.zeros(self.size), np.full(self.size, np.inf)
@@ -136,8 +138,13 @@ class Bar:
                 return None
             chosen = np.round(found.x)
             which = self.integers > 0
-            low[which], high[which] = np.clip(chosen[which], low[which], high[which]), np.clip(chosen[which], low[which], high[which])
-        answer = linprog(self.cost(rank), A_ub=matrix, b_ub=right, bounds=np.column_stack((low, high)), method="highs", options=TIGHT)
+            low[which], high[which] = (
+                np.clip(chosen[which], low[which], high[which]),
+                np.clip(chosen[which], low[which], high[which]),
+            )
+        answer = linprog(
+            self.cost(rank), A_ub=matrix, b_ub=right, bounds=np.column_stack((low, high)), method="highs", options=TIGHT
+        )
         return float(answer.fun) if answer.status == 0 else None
 
 

@@ -79,7 +79,10 @@ def rules_of(params: Mapping[str, Any], symbols: tuple[str, ...], *, headroom: b
     cap = by_name("max_weight", 1.0) * ((1.0 - spare) if "max_weight" in params else 1.0)
     bunches: list[Bunch] = []
     groupings = [(params.get("sectors"), params.get("max_sector"), params.get("min_sector"), params.get("max_names_per_group"))]
-    groupings += [(rules["of"], rules.get("max"), rules.get("min"), rules.get("max_names") or params.get("max_names_per_group")) for rules in (params.get("groups") or {}).values()]
+    groupings += [
+        (rules["of"], rules.get("max"), rules.get("min"), rules.get("max_names") or params.get("max_names_per_group"))
+        for rules in (params.get("groups") or {}).values()
+    ]
     for of, high, low, most in groupings:
         if of is None or (high is None and low is None and most is None):
             continue
