@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from tracker_strategies.execution.mandate import names as rule
-from tracker_strategies.execution.mandate.amounts import nearest
+from tracker_strategies.execution.mandate.amounts.solver import nearest
 from tracker_strategies.execution.mandate.limits import Group, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
-from tracker_strategies.execution.mandate.names import choose
-from tracker_strategies.execution.mandate.support import groups_of, on_support
+from tracker_strategies.execution.mandate.names import choosing as rule
+from tracker_strategies.execution.mandate.names.choosing import choose
+from tracker_strategies.execution.mandate.names.support import groups_of, on_support
 
 
 def limits(n, cap=1.0, least=0.0, must=0.0, groups=(), max_names=None, min_cash=0.0):

@@ -11,6 +11,9 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.int64]
 
+EXACT = 1e-9
+"""Limits are kept to this."""
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -75,6 +78,15 @@ class Limits:
     def total(self) -> float:
         """Share of the account that is invested where nothing forbids it."""
         return 1.0 - self.min_cash
+
+    def is_breached(self, held: FloatArray, tradable: BoolArray | None = None) -> bool:
+        """Whether weights are outside the caps of names that can be traded, of groups, or above what may be invested."""
+        over = held > self.upper + EXACT
+        if tradable is not None:
+            over &= tradable
+        sums = ((group, float(held[group.members].sum())) for group in self.groups)
+        outside = any(not group.lower - EXACT <= mass <= group.upper + EXACT for group, mass in sums)
+        return bool(over.any()) or outside or float(held.sum()) > self.total + EXACT
 
 
 @dataclass(eq=False)

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.mandate import arithmetic
-from tracker_strategies.execution.mandate.arithmetic import ContradictionError, joined, label, percent, unlike
-from tracker_strategies.execution.mandate.choices import TOLERANCE, most_invested
+from tracker_strategies.execution.mandate.feasibility import arithmetic
+from tracker_strategies.execution.mandate.feasibility.arithmetic import ContradictionError, joined, label, percent, unlike
+from tracker_strategies.execution.mandate.feasibility.choices import TOLERANCE, most_invested
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits
 
 #: Work spent on the sum that a refusal mentions. It is a proved bound, and mostly the sum itself.
