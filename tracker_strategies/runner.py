@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import backtrader as bt
+import numpy as np
 
 from datafeeds import IndexData, MarketPanel
+from datafeeds.feeds.clock import PanelClock
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.record import RunRecord
@@ -16,9 +18,17 @@ from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.gate import PanelGate
+from tracker_strategies.execution.mandate import Limits, Mandate
+from tracker_strategies.execution.mandate.binding import bind
+from tracker_strategies.execution.mandate.feasibility import check
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
+from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.budget import check_budget
-from tracker_strategies.strategies.registry import check_params, load_strategy
+from tracker_strategies.strategies.compose import settle_mandate
+from tracker_strategies.strategies.feeds import asked_assets
+from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
 from tracker_strategies.strategies.target import check_year
 
 #: Fewer bars than this tell nothing about tracking: one to buy, two returns to score.
@@ -28,7 +38,10 @@ MIN_BARS = 3
 def check_run(
     panel: MarketPanel, strategy: type[TrackerStrategy] | str, params: Mapping[str, Any] | None, cash: float
 ) -> tuple[type[TrackerStrategy], dict[str, Any]]:
-    """The strategy's class and its parameters as a dict, once everything about the run is known to make sense."""
+    """The strategy's class and its parameters as a dict, once everything about the run is known to make sense.
+
+    Raises :class:`ParameterError` and its like, for limits that cannot hold together too: see :func:`check_mandate`.
+    """
     cls = load_strategy(strategy) if isinstance(strategy, str) else strategy
     chosen = dict(params or {})
     check_params(cls, chosen)
@@ -39,7 +52,72 @@ def check_run(
         check_budget(cls, SimpleNamespace(**given), panel.n_bars)
     if not cash > 0.0:
         raise ParameterError(f"cash={cash!r} must be positive")
+    check_mandate(panel, cls, chosen, cash)
     return cls, chosen
+
+
+class Bound(NamedTuple):
+    """A mandate for the names of a run, and what is known of them on the first bar that may trade.
+
+    Attributes
+    ----------
+    mandate : Mandate
+    limits : Limits
+        With its headroom.
+    symbols : tuple of N str
+    listed : (N,) bool
+        Names that may be bought, as far as prices and the members of the index say.
+    prices : (N,) float
+        NaN for a name without one.
+    day : str
+    """
+
+    mandate: Mandate
+    limits: Limits
+    symbols: tuple[str, ...]
+    listed: BoolArray
+    prices: FloatArray
+    day: str
+
+
+def check_mandate(
+    panel: MarketPanel, cls: type[TrackerStrategy], params: Mapping[str, Any], cash: float, *, row: int = 0
+) -> Bound | None:
+    """Refuse limits that cannot hold together, before any bar is run.
+
+    Decided from the mandate, the account and the names listed on the first bar that may trade: `row`, or the first after it on
+    which every target has a level. No later price, listing or delisting is looked at.
+
+    Returns
+    -------
+    Bound or None
+        None where there are no limits.
+
+    Raises
+    ------
+    ParameterError, UniverseError
+        One line with the arithmetic, or with the name that is unknown.
+    """
+    p = SimpleNamespace(**{**default_params(cls), **params})
+    symbols = panel.symbols if p.assets is None else asked_assets(p.assets, panel.symbols)
+    mandate = settle_mandate(cls, p, symbols)
+    if mandate.is_free:
+        return None
+    limits = bind(mandate, symbols)
+    clock, universe = PanelClock(panel), Universe(len(symbols), p.listing_warmup, p.delist_after)
+    gate = PanelGate(clock, symbols, panel.targets)
+    while clock.step():
+        bar = gate.read()
+        universe.follow(bar)
+        active = universe.active
+        if clock.row >= row and np.isfinite(bar.target).all() and (active is None or active.any()):
+            break
+    else:
+        return None  # nothing will ever be bought
+    listed = np.isfinite(bar.close) if active is None else active & np.isfinite(bar.close)
+    capital = 1.0 if p.capital is None else float(p.capital)
+    check(limits, listed, symbols, prices=bar.close, cash=cash * capital, lot=mandate.lot, headroom=mandate.headroom)
+    return Bound(mandate, limits, symbols, listed, bar.close, panel.day(clock.row))
 
 
 def backtest(

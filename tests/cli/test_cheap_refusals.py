@@ -28,6 +28,18 @@ REFUSED = {
     "a market of a leaderboard": ("leaderboard", "--data", "sample", "--clean", "perhaps"),
     "a strategy of an account": ("paper", "init", "account", "nonsense"),
     "a parameter of an account": ("paper", "init", "account", "pa", "--param", "eps"),
+    "a limit": ("run", "pa", "--max-weight", "5"),
+    "a limit as a parameter": ("run", "pa", "--param", "max_weight=heavy"),
+    "a limit of several": ("compare", "pa", "pas", "--unmapped", "perhaps"),
+    "two limits": ("run", "pa", "--max-turnover", "0.1%", "--min-weight", "1%"),
+    "limits that contradict each other": ("run", "pa", "--max-weight", "5%", "--param", "max_weight=4%"),
+    "lots and whole shares": ("run", "pa", "--lot", "5", "--whole-shares"),
+    "a mandate that is not there": ("run", "pa", "--mandate", "nowhere.toml"),
+    "a limit of a sweep": ("sweep", "pa", "--min-cash", "200%"),
+    "a limit of a tuning": ("tune", "pa", "--max-names", "none of them"),
+    "a limit of a leaderboard": ("leaderboard", "--data", "sample", "--cure", "perhaps"),
+    "a limit of an account": ("paper", "init", "account", "pa", "--band", "wide"),
+    "a mandate to check that is not there": ("mandate", "check", "nowhere.toml"),
 }
 LOOK = """
 import json, sys

@@ -241,7 +241,7 @@ def test_a_run_folder_is_replaced_but_nothing_else_in_it(csv, tmp_path):
     assert (out / "run.json").exists()
 
 
-@pytest.mark.parametrize("param", ["band=abc", "max_turnover=abc", "lot=None", "max_weight=abc", "rebalance=soon"])
+@pytest.mark.parametrize("param", ["band=abc", "max_turnover=abc", "lot=abc", "max_weight=abc", "rebalance=soon"])
 def test_a_parameter_of_the_wrong_kind_is_one_named_line(param, csv):
     refused(tracker("run", "pa", "--data", csv, "--param", param), "ParameterError", param.split("=")[0])
 

@@ -281,3 +281,15 @@ def test_skfolio_solves_what_it_is_given():
     X = np.random.default_rng(0).normal(0.0, 0.01, (60, 5))
     learner = SkfolioTracker.make_algorithm(type("p", (), {"window": 60, "every": 60}), tuple("abcde"), 1)
     np.testing.assert_allclose(learner.run(X, X @ weights)[-1], weights, atol=1e-2)
+
+
+def test_limits_of_the_command_hold_for_all_and_stand_in_its_tables(market_file, tmp_path):
+    words = ["leaderboard", "--data", str(market_file), "--strategies", "pa,equal-weight", "--max-names", "3", "--whole-shares"]
+    done = CliRunner().invoke(app, [*words, "--json", "--markdown", str(tmp_path / "board.md")])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert all(row["n_holdings"] <= 3.0 for row in found["rows"])
+    assert found["settings"]["mandate"] == {"max_names": 3, "lot": 1.0}
+    assert "--max-names 3" in found["command"]
+    assert "--whole-shares" in found["command"]
+    assert "Limits of all: max_names=3, lot=1." in (tmp_path / "board.md").read_text()

@@ -11,6 +11,7 @@ import typer
 from datafeeds.errors import DataWarning
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.leaderboard import leaderboard
+from tracker_strategies.cli.mandate import app as mandate
 from tracker_strategies.cli.options import Adjust, AsJson, RunOptions, commands, grouped, is_run_folder
 from tracker_strategies.cli.paper import app as paper
 from tracker_strategies.cli.sweep import app as sweep
@@ -73,12 +74,13 @@ def run(
 app.command(
     "run",
     help="One cerebro backtest of one strategy.\n\n"
-    "Example: tracker run pa --data sample --cost-bps 5 --param eps=0.0003 --eval-from 0.5 --out runs/pa",
+    "Examples: tracker run pa --data sample --cost-bps 5 --param eps=0.0003 --eval-from 0.5 --out runs/pa; "
+    "tracker run ensemble --data prices.csv --max-names 30 --max-weight 5% --min-cash 1% --whole-shares",
 )(run)
 app.command(
     "compare",
-    help="Several strategies on the same data with the same costs. A --param applies to those that have it. Or runs that were "
-    "written before, by their folders.\n\n"
+    help="Several strategies on the same data with the same costs. Limits such as --max-weight hold for all of them; a --param "
+    "applies to those that have it. Or runs that were written before, by their folders.\n\n"
     "Examples: tracker compare pa apas equal-weight buy-and-hold --data sample --cost-bps 5 --html comparison.html; "
     "tracker compare runs/a runs/b --html comparison.html",
 )(run)
@@ -174,6 +176,7 @@ app.command("tune")(tune)
 app.command("leaderboard")(leaderboard)
 app.add_typer(paper, name="paper")
 app.add_typer(data_commands, name="data")
+app.add_typer(mandate, name="mandate")
 
 
 def main() -> None:

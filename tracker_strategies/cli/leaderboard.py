@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.options import STOPPED, Fill, PriceOptions, grouped, said, words
+from tracker_strategies.cli.limits import MandateOptions, naming, plain_limits, sector_notes, sectors_of
+from tracker_strategies.cli.options import STOPPED, Cash, Fill, PriceOptions, grouped, said, words
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.timing import FillMode
-from tracker_strategies.strategies.registry import check_name
+from tracker_strategies.strategies.registry import check_name, load_strategy
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from datafeeds import MarketSource
+
+#: Starting cash of every account.
+CASH = 1_000_000.0
 
 
 @grouped
@@ -27,6 +31,7 @@ def leaderboard(
         list[str], typer.Option("--data", metavar="FILE|DIR", help="A market, or a folder with one market per file; repeat.")
     ],
     prices: PriceOptions,
+    options: MandateOptions,
     strategies: Annotated[
         str | None,
         typer.Option(metavar="NAME,...", help="Strategies, or path/to/file.py:Class; all by default.", show_default=False),
@@ -34,11 +39,13 @@ def leaderboard(
     eval_from: Annotated[str, typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on.")] = "0.5",
     fill: Fill = "next_open",
     cost_bps: Annotated[float, typer.Option(help="Cost that the accounts pay, in basis points of the traded value.")] = 0.0,
+    cash: Cash = CASH,
     skfolio: Annotated[
         bool, typer.Option("--skfolio", help="With skfolio's BenchmarkTracker in walk-forward (extra 'rivals').")
     ] = False,
-    max_names: Annotated[
-        int | None, typer.Option(help="Also the ensemble and SLAIT with at most so many names.", show_default=False)
+    few_names: Annotated[
+        int | None,
+        typer.Option(help="Also the ensemble, least squares and SLAIT with at most so many names.", show_default=False),
     ] = None,
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Also every combination of members, coordinates and cost term.")
@@ -61,6 +68,8 @@ def leaderboard(
 ) -> None:
     """Every strategy on every market with the same bars: tracking error, turnover, net excess return, time per bar.
 
+    Limits such as --max-weight 5% hold for all of them.
+
     Example: tracker leaderboard --data markets/ --strategies ensemble,pa,slait,equal-weight --out runs/leaderboard
     """
     given = dict(locals())
@@ -68,6 +77,7 @@ def leaderboard(
     for name in given["strategies"]:
         check_name(name)
     FillMode.parse(fill)
+    _ = options.limits
     _leaderboard(given, prices.source(""))
 
 
@@ -86,22 +96,34 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         open_markets,
         run_leaderboard,
     )
+    from tracker_strategies.research.sweeps.asking.values import limits_in_words
+    from tracker_strategies.runner import check_mandate
 
-    notes, remarks = Console(stderr=True), []
+    notes, remarks, limits = Console(stderr=True), [], given["options"].limits
     skfolio = given["skfolio"] and rivals.has_skfolio()
     if given["skfolio"] and not skfolio:
         remarks.append("skfolio is not installed and was left out: pip install 'backtrader-index-tracker[rivals]'.")
-    taking_part = entrants(given["strategies"], skfolio=skfolio, max_names=given["max_names"], ablation=given["ablation"])
+    if not limits.is_free:
+        remarks.append(f"Limits of all: {limits_in_words(plain_limits(limits))}.")
+    taking_part = entrants(given["strategies"], skfolio=skfolio, max_names=given["few_names"], ablation=given["ablation"])
     folder = None if given["out"] is None else Path(given["out"]).expanduser()
     if folder is not None:
         check_folder(folder)
     panels, left_out = open_markets(given["data"], how)
-    for line in (*remarks, *(f"left out  {name}: {why}" for name, why in left_out.items())):
-        notes.print(escape(line), style="yellow", highlight=False)
-    options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs")}
+    for name, panel in panels.items():
+        for one in taking_part:
+            own = {**plain_limits(limits), **one.candidate.params}
+            with naming(f"{one.name} on {name}"):
+                check_mandate(panel, load_strategy(one.candidate.strategy), own, given["cash"])
+    missing = [
+        f"{name}: {line}" for name, p in panels.items() for line in sector_notes(limits, sectors_of(limits, p.symbols), p.symbols)
+    ]
+    for line in (*remarks, *missing, *(f"left out  {name}: {why}" for name, why in left_out.items())):
+        notes.print(escape(line), style="yellow", highlight=False, soft_wrap=True)
+    options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs", "cash")}
     try:
         with watching(notes) as watcher:
-            result = run_leaderboard(panels, taking_part, folder, watcher=watcher, **options)
+            result = run_leaderboard(panels, taking_part, folder, watcher=watcher, mandate=limits, **options)
     except KeyboardInterrupt:
         kept = f"finished rows are kept in {folder}, the same command goes on" if folder else "nothing is kept without --out"
         notes.print(f"stopped; {escape(kept)}")
@@ -144,10 +166,15 @@ def command_line(given: Mapping[str, Any]) -> str:
         line += ["--index", name]
     told = {**given, **vars(prices), "strategies": ",".join(given["strategies"]) or None}
     others = [name for name in said(prices) if name not in ("index", "gaps")]
-    for key in ("strategies", "eval_from", "fill", "cost_bps", "gaps", *others, "max_names", "jobs"):
+    limits: MandateOptions = given["options"]
+    told |= {key: value for key, value in vars(limits).items() if key != "whole_shares"}
+    own = [name for name in said(limits) if name != "whole_shares"]
+    cash = ["cash"] if given["cash"] != CASH else []
+    for key in ("strategies", "eval_from", "fill", "cost_bps", *cash, "gaps", *others, *own, "few_names", "jobs"):
         if told[key] is not None:
             line += [f"--{key.replace('_', '-')}", str(told[key])]
     line += [f"--{key}" for key in ("skfolio", "ablation") if given[key]]
+    line += ["--whole-shares"] if limits.whole_shares else []
     return shlex.join(line)
 
 

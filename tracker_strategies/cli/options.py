@@ -17,6 +17,8 @@ import typer
 
 from datafeeds.market_source import MarketSource
 from datafeeds.texts import parse_pairs
+from tracker_strategies.cli.limits import NAMES, MandateOptions
+from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import check_name, is_strategy
 
@@ -67,19 +69,12 @@ Param = Annotated[
     list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy; repeat for several.")
 ]
 Fill = Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")]
-Lot = Annotated[float, typer.Option(help="Smallest number of shares; 0 allows fractions.")]
 Coordinates = Annotated[
     str | None,
     typer.Option(
         metavar="weights|holdings",
         help="What stays constant while the algorithm is passive; with holdings no order is sent then. "
         "The strategy's own choice by default.",
-    ),
-]
-Sectors = Annotated[
-    str | None,
-    typer.Option(
-        "--sectors", metavar="FILE", help="Table of symbol, sector: drawn on the tear sheet, and for strategies with max_sector."
     ),
 ]
 CostBps = Annotated[float, typer.Option(help="Commission in basis points of the traded value.")]
@@ -153,20 +148,25 @@ class CostOptions:
 
 
 @dataclass(frozen=True)
-class StrategyOptions(CostOptions, MarketOptions):
-    """A strategy on a market: how it trades, and what it pays."""
+class StrategyOptions(MandateOptions, CostOptions, MarketOptions):
+    """A strategy on a market: within which limits and how it trades, and what it pays."""
 
     param: Param = None
     fill: Fill = "next_open"
-    lot: Lot = 0.0
     coordinates: Coordinates = None
-    sectors: Sectors = None
 
     @cached_property
     def params(self) -> Mapping[str, Any]:
-        """What was asked of the strategies, by name."""
+        """What was asked of the strategies, by name, but for the limits."""
         chosen = {} if self.coordinates is None else {"coordinates": self.coordinates}
-        return chosen | parse_pairs(self.param or (), "--param", "eps=0.0003")
+        given = parse_pairs(self.param or (), "--param", "eps=0.0003")
+        return chosen | {key: value for key, value in given.items() if key not in KEYS and key != "mandate"}
+
+    def _in_params(self) -> dict[str, Any]:
+        given = parse_pairs(self.param or (), "--param", "eps=0.0003")
+        texts = {key.strip(): text.strip() for key, _, text in (pair.partition("=") for pair in self.param or ())}
+        found = {key: texts[key] if key in NAMES else given[key] for key in (*KEYS, "mandate") if key in given}
+        return {key: None if value in ("none", "None") else value for key, value in found.items()}
 
     @cached_property
     def fill_mode(self) -> FillMode:
@@ -174,21 +174,19 @@ class StrategyOptions(CostOptions, MarketOptions):
         return FillMode.parse(self.fill)
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse what can be no strategy, no market, no parameter and no fill mode, before anything heavy is imported."""
+        """Refuse what can be no strategy, market, parameter, fill mode or limit, before anything heavy is imported."""
         for name in names:
             check_name(name)
-        _ = self.market, self.params, self.fill_mode
+        _ = self.market, self.params, self.fill_mode, self.limits
 
-    def params_of(self, cls: type[TrackerStrategy], sectors: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The parameters of one strategy: those that it has, ``none`` in the place of a number, and sectors if it limits them."""
+    def params_of(self, cls: type[TrackerStrategy]) -> dict[str, Any]:
+        """The parameters of one strategy: those that it has, with ``none`` in the place of a number, and the limits of all."""
         from tracker_strategies.strategies.registry import default_params
 
         known = default_params(cls)
         own = {k: v for k, v in self.params.items() if k in known}
         own = {k: None if v == "none" and not isinstance(known[k], str) else v for k, v in own.items()}
-        if sectors and "sectors" in known and "max_sector" in own:
-            own["sectors"] = dict(sectors)
-        return {"fill": self.fill_mode, "lot": self.lot, **own}
+        return {"fill": self.fill_mode, **own, **self.limit_params()}
 
 
 @dataclass(frozen=True)

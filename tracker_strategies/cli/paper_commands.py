@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from datafeeds import read_sectors
 from datafeeds.texts import parse_pairs
+from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.paper import AccountOptions
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.config import RiskLimits
@@ -29,16 +29,16 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     """``init``."""
     cls, panel = load_strategy(strategy), None
     check_params(cls, options.params)
-    sectors: dict[str, str] = {}
-    if options.sectors is not None:
+    if options.limits.sectors is not None:
         panel = options.market.open()
-        sectors = read_sectors(options.sectors, panel.symbols)
+        for note in sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols):
+            Console(stderr=True).print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
     same = {name: getattr(options, name) for name in ("start", "replay", "broker", "url", "calendar", "actions", "verify_every")}
     account = PaperAccount.create(
         folder,
         strategy,
         options.market,
-        options.params_of(cls, sectors),
+        options.params_of(cls),
         panel=panel,
         limits=RiskLimits().changed(parse_pairs(options.limit or (), "--limit")),
         costs=options.costs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,17 +14,20 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from datafeeds import MarketPanel, read_sectors
+from datafeeds import MarketPanel
 from datafeeds.cleaning.report import SHOWN
 from datafeeds.files import check_place
 from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
+from tracker_strategies.cli.limits import naming, plain_limits, sector_notes, sectors_of
 from tracker_strategies.cli.options import RunOptions
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.errors import OutputError
-from tracker_strategies.runner import backtest
+from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
+from tracker_strategies.research.sweeps.asking.values import limits_in_words
+from tracker_strategies.runner import backtest, check_run
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 from tracker_strategies.strategies.registry import (
     HIDDEN_PARAMS,
@@ -32,6 +36,7 @@ from tracker_strategies.strategies.registry import (
     failure_of,
     labels_of,
     load_strategy,
+    unknown_to,
 )
 
 #: What the demo shows beside the recommended tracker.
@@ -53,6 +58,8 @@ class Plan:
         First row that may be scored.
     places : mapping of names to folders
         Where results go; empty if they are only shown.
+    notes : tuple of str
+        What a user should know before it runs: which strategies do not have a parameter, which names have no sector.
     """
 
     panel: MarketPanel
@@ -60,6 +67,7 @@ class Plan:
     sectors: Mapping[str, str]
     first: int
     places: Mapping[str, Path]
+    notes: tuple[str, ...] = ()
 
 
 def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
@@ -76,8 +84,15 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
         check_page(page)
     _ = options.costs  # refused before minutes of reading
     panel = options.market.open()
-    sectors = {} if options.sectors is None else read_sectors(options.sectors, panel.symbols)
-    runs = {label: (cls, options.params_of(cls, sectors)) for label, cls in zip(labels, classes, strict=True)}
+    sectors = sectors_of(options.limits, panel.symbols)
+    runs = {label: (cls, options.params_of(cls)) for label, cls in zip(labels, classes, strict=True)}
+    for label, (cls, params) in runs.items():
+        with naming(label if len(runs) > 1 else ""):
+            check_run(panel, cls, params, options.cash)
+    notes = (
+        *unknown_to(options.params, dict(zip(labels, classes, strict=True))),
+        *sector_notes(options.limits, sectors, panel.symbols),
+    )
     first = start_row(panel.dates, options.eval_from)
     folder = None if options.out is None else Path(options.out).expanduser()
     places = {} if folder is None else {label: folder if len(runs) == 1 else folder / label for label in runs}
@@ -89,7 +104,7 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
             )
     if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
-    return Plan(panel, runs, sectors, first, places)
+    return Plan(panel, runs, sectors, first, places, notes)
 
 
 def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable[[Path], None]) -> list[RunRecord]:
@@ -125,6 +140,8 @@ def run_strategies(names: Sequence[str], options: RunOptions) -> None:
     plan, console = plan_runs(names, options), Console(stderr=True)
     if plan.panel.cleaning is not None:
         console.print(plan.panel.cleaning.table(SHOWN), markup=False, highlight=False, soft_wrap=True)
+    for note in plan.notes:
+        console.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
     wrote = lambda place: console.print(f"wrote [bold]{escape(str(place))}[/]", soft_wrap=True)  # noqa: E731
     records = carry_out(plan, options, console, wrote)
     show_runs(records, setting_of(records[0], plan.panel, options), page=options.html, as_json=options.as_json)
@@ -151,22 +168,40 @@ def run_demo(out: str) -> None:
 def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> str:
     """Data, bars, fills and costs in one sentence."""
     costs = f"{options.cost_bps:g} bp costs" if not options.costs.free else "no costs"
-    return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}."
+    limits = "" if options.limits.is_free else limits_in_words(plain_limits(options.limits))
+    kept = f" Limits of all: {limits}." if limits else ""
+    return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}"
 
 
 def show_strategies() -> None:
     """A table of all strategies, then the parameters that they share."""
-    console = Console()
-    common = {k: v for k, v in default_params(TrackerStrategy).items() if k not in HIDDEN_PARAMS}
+    console, every = Console(), default_params(TrackerStrategy)
+    common = {k: v for k, v in every.items() if k not in HIDDEN_PARAMS and k not in KEYS}
     table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
     for cls in STRATEGIES:
-        own = {k: v for k, v in default_params(cls).items() if k not in HIDDEN_PARAMS and (k not in common or v != common[k])}
+        own = {k: v for k, v in default_params(cls).items() if k not in HIDDEN_PARAMS and (k not in every or v != every[k])}
         about = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", (cls.__doc__ or "").strip().splitlines()[0])
         table.add_row(
             f"[bold]{cls.alias_name}[/]\n[dim]{cls.__name__}[/]", about, ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"
         )
     console.print(table)
     console.print("Every strategy also has: " + ", ".join(f"{k}={v!r}" for k, v in common.items()), highlight=False)
+    limits = Table("limit", "what it means", box=None, padding=(0, 2, 0, 0), title_justify="left")
+    limits.title = "Limits of every strategy, kept in every decision (also as options: --max-weight 5%; or in a file: --mandate)"
+    for key, words in _meanings().items():
+        limits.add_row(f"[bold]{key}[/]", escape(words))
+    console.print()
+    console.print(limits, highlight=False)
+
+
+def _meanings() -> dict[str, str]:
+    """What each limit means, from the docstring of the mandate."""
+    text = inspect.cleandoc(Mandate.__doc__ or "").partition("Parameters\n----------\n")[2]
+    found: dict[str, str] = {}
+    for names, words in re.findall(r"^(\w[\w, ]*) : [^\n]*\n((?:[ ]{4}[^\n]*\n?|\n)+)", text, re.M):
+        meaning = " ".join(words.split()).replace("``", "")
+        found |= dict.fromkeys(names.split(", "), meaning)
+    return {key: found[key] for key in KEYS}
 
 
 class _Tick:

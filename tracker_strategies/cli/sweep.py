@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tracker_strategies.cli.limits import MandateOptions
 from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Data, Fill, PriceOptions, commands, grouped, said, words
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.timing import FillMode
@@ -47,8 +48,8 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep or
 
 
 @dataclass(frozen=True)
-class SearchOptions(PriceOptions):
-    """What sweeps and tunings have in common: which candidates, and how they are judged."""
+class SearchOptions(MandateOptions, PriceOptions):
+    """What sweeps and tunings have in common: which candidates, within which limits, and how they are judged."""
 
     grid: Annotated[
         list[str] | None,
@@ -79,13 +80,14 @@ class SearchOptions(PriceOptions):
     cash: Cash = 1_000_000.0
 
     def check(self, strategies: Sequence[str], sources: Sequence[str], fill: str) -> None:
-        """Refuse what can be no strategy, no market and no fill mode, before anything heavy is imported."""
+        """Refuse what can be no strategy, market, fill mode or limit, before anything heavy is imported."""
         for name in (*strategies, *words(self.baselines if self.baselines != "none" else "")):
             check_name(name)
         for source in sources:
             self.source(source)
         for mode in words(fill):
             FillMode.parse(mode)
+        _ = self.limits
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from datafeeds.texts import parse_value
+from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.options import STOPPED, words
 from tracker_strategies.cli.progress import watching
 from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOptions, WorkOptions
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, units
 from tracker_strategies.research.sweeps.asking.space import Space, parse_domains
-from tracker_strategies.research.sweeps.asking.spec import HOW_PRICES, Halving, Sweep
-from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
+from tracker_strategies.research.sweeps.asking.spec import HOW_PRICES, Halving, Sweep, open_panels
+from tracker_strategies.research.sweeps.asking.values import in_words, limits_in_words, setting_words
 from tracker_strategies.research.sweeps.asking.windows import WalkForward
 from tracker_strategies.research.sweeps.running.driver import Summary, run_sweep
 from tracker_strategies.research.sweeps.running.status import how_far
 from tracker_strategies.research.sweeps.tuning.tuner import Tuning, run_tuning
+from tracker_strategies.strategies.registry import load_strategy, unknown_to
 
 
 def sweep_command(
@@ -34,9 +38,11 @@ def sweep_command(
 ) -> None:
     """``tracker sweep run``."""
     sweep = sweep_of(strategies, options) if config is None else Sweep.from_toml(config)
-    console = Console(stderr=True)
+    console, panels = Console(stderr=True), open_panels(sweep)
+    refuse_limits(sweep, sweep.contexts(panels), panels)  # a refusal is one line, without what would have been said before a run
+    _say_before(console, sweep, {data.source: panel.symbols for data, panel in panels.items()})
     with watching(console) as watcher:
-        summary = run_sweep(sweep, out, watcher=watcher, retry=retry, **asdict(work))
+        summary = run_sweep(sweep, out, watcher=watcher, retry=retry, panels=panels, **asdict(work))
     _say(console, summary)
     if summary.stopped:
         raise typer.Exit(STOPPED)
@@ -80,6 +86,7 @@ def _in_common(strategies: Sequence[str], options: SearchOptions, search: str, o
         "search": search,
         "objective": objective,
         "baselines": () if options.baselines == "none" else words(options.baselines),
+        "mandate": options.limits,
     }
 
 
@@ -88,6 +95,7 @@ def tune_command(strategies: Sequence[str], options: TuneOptions, work: WorkOpti
     tuning, console = tuning_of(strategies, options), Console(stderr=True)
     with watching(console) as watcher:
         tuned = run_tuning(tuning, out, watcher=watcher, **asdict(work))
+    _say_before(console, tuning.sweep, {})
     if tuned.stopped:
         console.print(f"stopped; finished rows are kept in {tuned.folder}, the same command goes on")
         raise typer.Exit(STOPPED)
@@ -169,6 +177,19 @@ def _fold_table(found: Mapping[str, Any]) -> Table:
             " to ".join(fold["test"]), words + ("" if fold["within_budget"] else "  (beyond the budget)"), str(fold["tried"])
         )
     return table
+
+
+def _say_before(console: Console, sweep: Sweep, markets: Mapping[str, Sequence[str]]) -> None:
+    """What a user should know before it runs: the limits of all, strategies without a parameter, names without a sector."""
+    classes = {name: load_strategy(name) for name in sweep.space.strategies}
+    lines = unknown_to([key for key in sweep.space.domains if "." not in key], classes)
+    if sweep.mandate:
+        limits = Mandate.of(sweep.mandate)
+        lines.append(f"limits of all: {limits_in_words(sweep.mandate)}")
+        for name, symbols in markets.items():
+            lines += [f"{name}: {line}" for line in sector_notes(limits, sectors_of(limits, symbols), symbols)]
+    for line in lines:
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _say(console: Console, summary: Summary) -> None:

@@ -27,7 +27,15 @@ from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import Ledger, opening_entries
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, account_lock
 from tracker_strategies.papertrade.market.session_clocks import DataClock, ReplayClock, SessionClock, WallClock
-from tracker_strategies.papertrade.opening import absolute, cash_at_alpaca, first_session, names_of, try_out
+from tracker_strategies.papertrade.opening import (
+    absolute,
+    cash_at_alpaca,
+    first_session,
+    limits_written_out,
+    names_of,
+    refuse_limits,
+    try_out,
+)
 from tracker_strategies.papertrade.step import Step, StepResult
 from tracker_strategies.strategies.registry import check_params, load_strategy
 
@@ -135,6 +143,7 @@ class PaperAccount:
         if year is None and any(chosen.get(key) is not None for key in ("margin", "enhance", "max_tracking_error", "te_budget")):
             # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
             chosen["bars_per_year"] = panel.periods_per_year
+        names = names_of(panel, symbols, chosen.pop("assets", None))
         config = AccountConfig(
             name=name or secrets.token_hex(4),
             strategy=absolute(strategy),
@@ -144,8 +153,8 @@ class PaperAccount:
             adjust=market.adjust,
             seed=market.seed,
             renames=market.renames and absolute(market.renames),
-            symbols=names_of(panel, symbols, chosen.pop("assets", None)),
-            params=chosen,
+            symbols=names,
+            params=limits_written_out(cls_, chosen, names),
             prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
             start=first_session(panel, start or replay),
             **{**({"clock": "replay"} if replay else {}), **options},
@@ -154,6 +163,7 @@ class PaperAccount:
         if config.faults and config.broker != "simulated":
             raise ParameterError("faults are for the simulated broker; a real one has its own")
         meta = {"config": config.to_json(), "limits": (limits or RiskLimits()).to_json(), "opened": journals.now()}
+        refuse_limits(config, cls_, panel)
         try_out(config, cls_, panel)
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -202,7 +212,7 @@ class PaperAccount:
             return AlpacaBroker.from_environment(config.url, pause=self._pause)
         faults = Faults.build(config.faults)
         part = faults.part if faults.partial else None
-        broker = SimulatedBroker(self.folder / simulated.FILE, config.cash, config.costs, config.lot, part)
+        broker = SimulatedBroker(self.folder / simulated.FILE, config.cash, config.costs, config.lot, part, config.guard)
         return FaultyBroker(broker, faults) if config.faults else broker
 
     def session_clock(self, broker: Broker | None = None) -> SessionClock:

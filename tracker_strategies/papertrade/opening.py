@@ -5,24 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError, ParameterError, UniverseError
+from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.deciding.by_cerebro import wish_by_cerebro
 from tracker_strategies.papertrade.deciding.checkpoint import Balance
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.market.new_sessions import read_source, session_names
+from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.compose import settle_mandate
+from tracker_strategies.strategies.registry import default_params
+
+
+def limits_written_out(strategy: type[TrackerStrategy], params: Mapping[str, Any], symbols: Sequence[str]) -> dict[str, Any]:
+    """The params with the whole mandate as plain values: an account must not depend on a file that may change."""
+    p = SimpleNamespace(**{**default_params(strategy), **params})
+    mandate = settle_mandate(strategy, p, tuple(symbols))
+    plain = mandate.plain()
+    # None lifts a limit that the strategy has by default.
+    others = {key: value for key, value in params.items() if key != "mandate" and (key not in KEYS or value is None)}
+    return others | {key: plain[key] for key in mandate.said()}
+
+
+def refuse_limits(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
+    """Raise for limits that cannot hold together in the first session that may trade."""
+    row = session_names(panel.dates).index(config.start)
+    check_mandate(panel, strategy, {**config.params, "assets": config.symbols}, config.cash, row=row)
 
 
 def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
-    """Let the strategy decide once, on the last bars of a panel: parameters that cannot work show before there is an account."""
+    """Let the strategy decide once, on the bars up to the first session: what cannot work shows before there is an account."""
     bars, _ = read_source(config, config.symbols, panel=panel)
-    history = History(bars.rows(-2), [], config)
+    known = max(sum(session <= config.start for session in bars.sessions), min(2, len(bars.sessions)))
+    history = History(bars.rows(max(known - 2, 0), known), [], config)
     account = [Balance(config.cash, np.zeros(len(config.symbols)))] * len(history.bars.sessions)
     wish_by_cerebro(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
 

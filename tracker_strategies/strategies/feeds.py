@@ -34,6 +34,13 @@ def find_assets(datas: Sequence[Any], targets: Sequence[Any], wanted: Sequence[s
     return [own[names.index(name)] for name in asked]
 
 
+def asked_assets(wanted: Sequence[str] | str, names: Sequence[str]) -> tuple[str, ...]:
+    """The names that `wanted` asks for, which must be among these."""
+    asked = _names(wanted)
+    _check_present(asked, names)
+    return tuple(asked)
+
+
 def _names(wanted: Any) -> list[str]:
     """Names from a text such as "AAPL,MSFT" or a sequence; a command line may have read 600000 as a number."""
     parts = wanted.split(",") if isinstance(wanted, str) else list(wanted) if isinstance(wanted, Iterable) else [wanted]

@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
@@ -198,3 +198,13 @@ def refuse_budget(cls: type[TrackerStrategy], budget: Any) -> None:
             f"{cls.alias_name or cls.__name__} has no tilt to cut back, so that max_tracking_error={budget!r} cannot be kept; "
             f"leave it out, or choose one of {', '.join(TILTED)}"
         )
+
+
+def unknown_to(params: Iterable[str], classes: Mapping[str, type[TrackerStrategy]]) -> list[str]:
+    """A sentence for each parameter that some of the strategies do not have: they run without it."""
+    found = []
+    for key in params:
+        without = [label for label, cls in classes.items() if key not in default_params(cls)]
+        if without:
+            found.append(f"{key} is no parameter of {', '.join(without)}: run without it")
+    return found

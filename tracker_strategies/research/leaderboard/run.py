@@ -21,6 +21,7 @@ from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import Data
+from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.spec import Sweep
 from tracker_strategies.research.sweeps.running.driver import Watcher, run_sweep
@@ -62,6 +63,10 @@ class Leaderboard(Sweep):
     def candidates(self) -> Iterator[Candidate]:
         """Those who take part, in their order."""
         return (entrant.candidate for entrant in self.entrants)
+
+    def asked_params(self) -> set[str]:
+        """Names of the parameters in which those who take part differ from their defaults."""
+        return {key for entrant in self.entrants for key in entrant.candidate.params}
 
     def tell(self) -> dict[str, Any]:
         """As plain values, for ``sweep.json``."""
@@ -172,6 +177,8 @@ def run_leaderboard(
     cost_bps: float = 0.0,
     eval_from: str = "0.5",
     jobs: int = 1,
+    cash: float = 1_000_000.0,
+    mandate: Any = None,
     watcher: Watcher | None = None,
 ) -> dict[str, Any]:
     """Run all entrants on all markets.
@@ -190,6 +197,10 @@ def run_leaderboard(
         Fraction or date from which on is scored; learning begins at the first bar.
     jobs : int
         Processes, each with one thread of linear algebra. Times per bar are only comparable with one.
+    cash : float
+        Starting cash of every account.
+    mandate : Mandate, mapping or path of a TOML file, optional
+        Limits that hold for all who take part.
     watcher : Watcher, optional
         Told of every row.
 
@@ -213,6 +224,8 @@ def run_leaderboard(
         costs=(CostModel(cost_bps),),
         eval_from=eval_from,
         baselines=(),
+        cash=cash,
+        mandate=mandate,
         entrants=tuple(taking_part),
     )
     about = {
@@ -221,7 +234,8 @@ def run_leaderboard(
     }
     opened = {data[name]: panel for name, panel in panels.items()}
     contexts = list(board.contexts(opened))
-    settings = {"fill": fill, "cost_bps": cost_bps, "eval_from": eval_from, "jobs": jobs}
+    refuse_limits(board, contexts, opened)
+    settings = {"fill": fill, "cost_bps": cost_bps, "eval_from": eval_from, "jobs": jobs, "cash": cash, "mandate": board.mandate}
     result: dict[str, Any] = {"settings": settings, "markets": about, "rows": []}
     if folder is not None:
         check_folder(folder)

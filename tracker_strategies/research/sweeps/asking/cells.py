@@ -80,6 +80,8 @@ class Cell:
     fill : {"next_open", "open", "close"}
     engine : {"replay", "cerebro"}
     cash : float
+    mandate : mapping
+        Limits that hold for all strategies of the sweep, as plain values.
     """
 
     strategy: str
@@ -90,6 +92,7 @@ class Cell:
     fill: str = str(FillMode.NEXT_OPEN)
     engine: str = "replay"
     cash: float = 1_000_000.0
+    mandate: Mapping[str, Any] = field(default_factory=dict)
 
     def key(self, code: str) -> str:
         """Hash of the description, the data and the code version: equal keys, equal rows."""
@@ -104,5 +107,6 @@ class Cell:
             "engine": self.engine,
             "cash": self.cash,
             "code": code,
+            "mandate": self.mandate,
         }
         return hashlib.sha256(json.dumps(canonical(told)).encode()).hexdigest()[:32]

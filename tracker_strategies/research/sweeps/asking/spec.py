@@ -15,6 +15,7 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import ENGINES, Cell, Data, Window
+from tracker_strategies.research.sweeps.asking.limits import written_out
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.windows import WalkForward, windows_of
@@ -68,7 +69,7 @@ class Context:
     def cell(self, candidate: Candidate, sweep: Sweep) -> Cell:
         """The run of a candidate here."""
         c = candidate
-        return Cell(c.strategy, self.data, self.window, c.params, self.costs, self.fill, sweep.engine, sweep.cash)
+        return Cell(c.strategy, self.data, self.window, c.params, self.costs, self.fill, sweep.engine, sweep.cash, sweep.mandate)
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class Sweep:
         What halving and the report go by.
     baselines : tuple of str, default ("equal-weight", "pa")
         Strategies that run with their defaults in every context, for comparison.
+    mandate : mapping, Mandate or path of a TOML file
+        Limits that hold for all strategies, baselines included. Kept as plain values, with the sectors in the place of a file.
     """
 
     space: Space
@@ -131,9 +134,16 @@ class Sweep:
     halving: Halving = field(default_factory=Halving)
     objective: str = "te_rms"
     baselines: tuple[str, ...] = ("equal-weight", "pa")
+    mandate: Any = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """All that can be known without the data."""
+        object.__setattr__(self, "mandate", written_out(self.mandate))
+        for key in self.asked_params():
+            if key in self.mandate:
+                raise ParameterError(
+                    f"{key} is in the mandate, which holds for all, and among the parameters to try; say it once"
+                )
         for name, known in (("engine", ENGINES), ("search", SEARCHES), ("objective", tuple(OBJECTIVES))):
             if getattr(self, name) not in known:
                 raise ParameterError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(known)}")
@@ -163,6 +173,10 @@ class Sweep:
                 next(iter(self.space.grid()))  # names the range
 
     # -- what it stands for ----------
+
+    def asked_params(self) -> set[str]:
+        """Names of the parameters in which candidates differ."""
+        return {key.rpartition(".")[2] for key in self.space.domains}
 
     def candidates(self) -> Iterator[Candidate]:
         """Baselines first: a half-finished sweep has them to compare with."""
@@ -235,6 +249,8 @@ class Sweep:
         for name in HOW_PRICES[1:]:  # not told by older sweeps, which are the same sweeps
             if told[name] == getattr(Sweep, name):
                 del told[name]
+        if not self.mandate:
+            del told["mandate"]
         told["costs"] = [asdict(c) for c in self.costs]
         told["walk_forward"] = None if self.walk_forward is None else asdict(self.walk_forward)
         told["halving"] = asdict(self.halving)

@@ -34,9 +34,38 @@ def in_words(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in params.items())
 
 
+def limits_in_words(limits: Mapping[str, Any]) -> str:
+    """``max_names=30, max_weight=5%, sectors of 100 names``: a mandate for people, from its plain values."""
+    shares = ("max_weight", "min_weight", "must_hold", "max_sector", "min_sector", "min_cash", "max_turnover", "entry_turnover")
+
+    def one(key: str, value: Any) -> str:
+        if isinstance(value, Mapping):
+            return ",".join(f"{name}:{one(key, part)}" for name, part in value.items())
+        if isinstance(value, list | tuple):
+            return ",".join(map(str, value))
+        return (
+            f"{100 * value:.6g}%"
+            if key in (*shares, "band", "headroom")
+            else f"{value:g}"
+            if isinstance(value, float)
+            else f"{value}"
+        )
+
+    words = []
+    for key, value in limits.items():
+        if key == "sectors":
+            words.append(f"sectors from {value}" if isinstance(value, str) else f"sectors of {len(value)} names")
+        elif key == "groups":
+            words.append(f"groups by {' and '.join(value)}")
+        else:
+            words.append(f"{key}={one(key, value)}")
+    return ", ".join(words)
+
+
 def setting_words(told: Mapping[str, Any]) -> str:
     """``sample, fills at next_open, costs bps 5``: a setting in words."""
     costs = {k: v for k, v in json.loads(told["costs"]).items() if v}
     paid = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in costs.items()) or "none"
     part = "" if told["part"] in ("whole", "test") else f", {told['part']}"
-    return f"{told['data']}, fills at {told['fill']}, costs {paid}{part}"
+    limits = limits_in_words(json.loads(told.get("mandate") or "{}"))
+    return f"{told['data']}, fills at {told['fill']}, costs {paid}{part}" + (f", {limits}" if limits else "")

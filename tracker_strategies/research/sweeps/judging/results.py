@@ -20,7 +20,7 @@ from tracker_strategies.research.sweeps.running.store import PLAIN, read_batches
 
 FloatArray = NDArray[np.float64]
 #: What candidates have in common when they are compared.
-SETTING = ("data", "targets", "sha", "costs", "fill", "engine", "cash", "part")
+SETTING = ("data", "targets", "sha", "costs", "fill", "engine", "cash", "mandate", "part")
 #: What the bars of one candidate are put together from.
 SEGMENT = ("seed", "fold", "start", "score_from")
 FIGURES = ("te_rms", "te_centred", "excess_log_return", "turnover", "cost_bps", "n_holdings")

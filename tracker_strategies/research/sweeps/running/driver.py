@@ -16,6 +16,7 @@ from datafeeds import MarketPanel
 from tracker_strategies._fingerprint import code_version
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data
+from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import Context, Sweep, open_panels
@@ -162,6 +163,7 @@ def run_sweep(
         )
     panels = open_panels(sweep) if panels is None else panels
     contexts = list(sweep.contexts(panels))
+    refuse_limits(sweep, contexts, panels)
     total = count_cells(sweep, contexts)
     watcher, progress = watcher or Unwatched(), None
     with Store(folder, description(sweep.tell(), total), extend=extend) as store, Interrupts(watcher) as interrupts:

@@ -38,6 +38,7 @@ _TEXTS = (
     "fill",
     "costs",
     "engine",
+    "mandate",
     "part",
     "code",
     "status",

@@ -118,7 +118,8 @@ def window_record(cell: Cell) -> RunRecord:
     """Run a cell in this process; its record with all bars of the window."""
     run = replay if cell.engine == "replay" else backtest
     panel = _window(cell.data, cell.window.start, cell.window.stop)
-    return run(panel, cell.strategy, {**cell.params, "fill": cell.fill}, costs=cell.costs, cash=cell.cash, orders=False)
+    params = {**cell.mandate, **cell.params, "fill": cell.fill}
+    return run(panel, cell.strategy, params, costs=cell.costs, cash=cell.cash, orders=False)
 
 
 def describe(cell: Cell, code: str) -> Row:
@@ -136,6 +137,7 @@ def describe(cell: Cell, code: str) -> Row:
         "costs": as_json(asdict(cell.costs)),
         "engine": cell.engine,
         "cash": float(cell.cash),
+        "mandate": as_json(cell.mandate),
         **window,
         "code": code,
     }
