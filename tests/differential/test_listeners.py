@@ -36,7 +36,13 @@ TURNOVER = {"next_open": 0.4, "open": 0.02, "close": 0.4}
 
 
 def terms(fill):
-    return {"fill": fill, "max_turnover": TURNOVER[fill], "entry_turnover": TURNOVER[fill], "listing_warmup": 2, "delist_after": 90}
+    return {
+        "fill": fill,
+        "max_turnover": TURNOVER[fill],
+        "entry_turnover": TURNOVER[fill],
+        "listing_warmup": 2,
+        "delist_after": 90,
+    }
 
 
 class Heard(bt.Analyzer):

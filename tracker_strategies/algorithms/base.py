@@ -178,8 +178,8 @@ class OnlineAlgorithm(Stateful, ABC):
         self._w = portfolios[0]
 
     def metric(self) -> tuple[Array, Array] | None:
-        """Return what a difference of weights costs in tracking, (d, B) for diag(d) + BB' with d of shape (N,) and B of (N, k) for
-        a small k; None where the learner has no view. A mandate finds the nearest allowed portfolio in it.
+        """Return what a difference of weights costs in tracking: (d, B) for diag(d) + BB', of shapes (N,) and (N, k) for a small
+        k; None where the learner has no view. A mandate finds the nearest allowed portfolio in it.
         """
         return None
 

@@ -1,9 +1,9 @@
 """What can be done to a learner, written once: the base of Holdings, Vote, Tilted and their like.
 
 Coordinates, then votes, then tilts, then budgets: a wrapper goes around those of a lower rank. Every other order would break a
-promise of one of the parts, and is refused by name. What :class:`Holdings` carries along with prices are the weights of one learner, which then
-goes on from them; other wrappers keep weights of their own beside those inside, so that Holdings belongs around the learners,
-inside the wrapper.
+promise of one of the parts, and is refused by name. What :class:`Holdings` carries along with prices are the weights of one
+learner, which then goes on from them; other wrappers keep weights of their own beside those inside, so that Holdings belongs
+around the learners, inside the wrapper.
 
 A wrapper keeps the learner's set. What would step off it, a limit on the number of names or a rule that minds costs, is no
 wrapper: the mandate does that, after the learner.

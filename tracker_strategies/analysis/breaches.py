@@ -23,6 +23,8 @@ FloatArray = NDArray[np.float64]
 
 COLUMNS = ("date", "limit", "item", "value", "bound", "kind", "reason")
 KINDS = ("active", "passive", "forced", "inherited")
+#: Limits that whole lots keep to within a lot: only what gave way is told.
+FLOORS = ("min_weight", "min_sector", "must_hold")
 #: Weights are kept to this.
 EXACT = 1e-9
 #: Reasons, by kind.
@@ -61,7 +63,7 @@ def breach_table(
         kind = "forced" if (limit, item) in forced.get(t, ()) else "active"
         rows.append((t, limit, item, value, bound, kind))
     for event in keeper.forced:
-        if event.limit == "max_turnover":
+        if event.limit == "max_turnover" or (lot > 0.0 and event.limit in FLOORS):
             t = int(np.searchsorted(dates, np.datetime64(event.date, "ns")))
             rows.append((t, event.limit, event.item, event.value, event.bound, "forced"))
     began = _first(made)

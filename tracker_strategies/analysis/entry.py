@@ -56,9 +56,9 @@ class EntryWatch:
 
     A tracker is there when its rebalancer, asked again for what the tracker is on its way to, would invest at most 5 % of the
     account on top of what is held. Lots, bands and limits keep an account from no target, for they are part of it, nor do least
-    fees: what the rebalancer would not buy is not missing. Halted names are missing until they can be bought. The question is asked at the prices at which the orders
-    were sized and, should the market have moved since, at the close. A strategy without a rebalancer is there as soon as it holds
-    something: nobody knows what else it wants.
+    fees: what the rebalancer would not buy is not missing. Halted names are missing until they can be bought. The question is
+    asked at the prices at which the orders were sized and, should the market have moved since, at the close. A strategy without a
+    rebalancer is there as soon as it holds something: nobody knows what else it wants.
 
     Parameters
     ----------

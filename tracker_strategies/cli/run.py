@@ -17,8 +17,9 @@ from rich.table import Table
 from datafeeds import MarketPanel
 from datafeeds.cleaning.report import SHOWN
 from datafeeds.files import check_place
+from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.analysis.pages.page import check_page
-from tracker_strategies.analysis.record import RunRecord, start_row
+from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
 from tracker_strategies.cli.limits import naming, plain_limits, sector_notes, sectors_of
 from tracker_strategies.cli.options import RunOptions

@@ -11,7 +11,8 @@ in s, so that Newton's method from s = 1 descends to s* in a few steps and stops
 then s is found by bisection.
 
 Where a share c of the account stays in cash, it is a share of what is left after the costs, and so are the weights: the budget is
-V (s sum w) + (1 - c) cost(s) <= (1 - c) V. Limits on names, lots and turnover are the mandate's, and met before weights come here.
+V (s sum w) + (1 - c) cost(s) <= (1 - c) V. Limits on names, lots and turnover are the mandate's, and
+met before weights come here.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class TrackerRoute:
         keeper, sizes = self.strategy.tracker.keeper, self.sizes()
         if keeper is None or order.executed.remsize < 0.0 or sizes[order.place] > 0.0:
             return True
-        return bool(keeper.may_enter(order.place, sizes))
+        return bool(keeper.guard.may_enter(order.place, sizes))
 
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
         """What these trades do to the cash."""

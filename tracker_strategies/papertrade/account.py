@@ -212,7 +212,7 @@ class PaperAccount:
             return AlpacaBroker.from_environment(config.url, pause=self._pause)
         faults = Faults.build(config.faults)
         part = faults.part if faults.partial else None
-        broker = SimulatedBroker(self.folder / simulated.FILE, config.cash, config.costs, config.lot, part)
+        broker = SimulatedBroker(self.folder / simulated.FILE, config.cash, config.costs, config.lot, part, config.guard)
         return FaultyBroker(broker, faults) if config.faults else broker
 
     def session_clock(self, broker: Broker | None = None) -> SessionClock:

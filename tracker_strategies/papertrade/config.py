@@ -12,6 +12,10 @@ from datafeeds import MarketPanel, MarketSource
 from tracker_strategies._checks import count, number
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.execution.mandate.binding import bind
+from tracker_strategies.execution.mandate.fills import FillGuard
+from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
 
 T = TypeVar("T")
@@ -194,9 +198,20 @@ class AccountConfig:
         return FillMode.parse(self.params.get("fill", "next_open"))
 
     @property
+    def mandate(self) -> Mandate:
+        """Limits of the account: those of its params."""
+        own = {name: self.params[name] for name in KEYS if self.params.get(name) is not None}
+        return Mandate.of(self.params.get("mandate")).merged(own)
+
+    @property
+    def guard(self) -> FillGuard:
+        """What its limits on the number of names mean for a fill."""
+        return FillGuard.of(bind(self.mandate, self.symbols))
+
+    @property
     def lot(self) -> float:
         """Smallest number of shares."""
-        return number("lot", self.params.get("lot", 0.0), least=0.0)
+        return self.mandate.lot
 
     @classmethod
     def from_json(cls, text: str) -> Self:

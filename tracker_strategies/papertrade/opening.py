@@ -41,9 +41,10 @@ def refuse_limits(config: AccountConfig, strategy: type[TrackerStrategy], panel:
 
 
 def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
-    """Let the strategy decide once, on the last bars of a panel: parameters that cannot work show before there is an account."""
+    """Let the strategy decide once, on the bars up to the first session: what cannot work shows before there is an account."""
     bars, _ = read_source(config, config.symbols, panel=panel)
-    history = History(bars.rows(-2), [], config)
+    known = max(sum(session <= config.start for session in bars.sessions), min(2, len(bars.sessions)))
+    history = History(bars.rows(max(known - 2, 0), known), [], config)
     account = [Balance(config.cash, np.zeros(len(config.symbols)))] * len(history.bars.sessions)
     wish_by_cerebro(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
 

@@ -175,7 +175,8 @@ class Step:
         old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(self.config.symbols, new, strict=True))
         called = dict(zip(self.config.symbols, old, strict=True))
         reached(f"before the market of {session}")
-        self.broker.advance(Quotes(session, new, opens, old, closes), [replace(a, symbol=called[a.symbol]) for a in today])
+        quotes = Quotes(session, new, opens, old, closes, self.ledger.turnover_of(before), self.ledger.lasts())
+        self.broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
         reached(f"after the market of {session}")
 
     def _miss(self, session: str) -> None:

@@ -107,7 +107,7 @@ class Tracker:
             self._decided = self._wish
             return
         sizes, pending = route.sizes(), route.pending()
-        deltas = self._plan(bar, bar.close, route, pending, curing=curing, note=self.fill is not FillMode.OPEN)
+        deltas = self._plan(bar, bar.close, route, pending, curing=curing)
         if self.fill is FillMode.CLOSE:
             route.submit(deltas)
         else:
@@ -122,14 +122,15 @@ class Tracker:
         current, opens, pending = bar.current, bar.open, route.pending()
         self._owed = self._owed or self._misses(bar, route)
         if self.fill is FillMode.OPEN:
-            deltas = self._plan(bar, opens, route, pending, curing=self._curing, decides=False)
+            deltas = self._plan(bar, opens, route, pending, curing=self._curing, again=True)
         else:
             if current is not None:
                 decided, opens = np.where(current, decided, 0.0), np.where(np.isfinite(opens), opens, 1.0)
             sizes, cash = route.sizes(), route.cash()
             same = pending is None and sizes is self._sizes
             if self.keeper is not None:
-                kept = self.keeper.at_fill(decided, sizes, opens, cash, self.rebalancer, pending=pending)
+                account = Account.of(sizes, opens, cash, None, None, pending, self.rebalancer.costs)
+                kept = self.keeper.guard.kept(decided, account, self.keeper.turnover_limit, self.rebalancer)
                 same, decided = same and kept is decided, kept
             deltas = self.rebalancer.fit(decided, sizes, opens, cash, pending=pending, unchanged=same)
         route.submit(deltas)
@@ -142,17 +143,16 @@ class Tracker:
         pending: FloatArray | None,
         *,
         curing: bool = False,
-        note: bool = True,
-        decides: bool = True,
+        again: bool = False,
     ) -> FloatArray:
-        """Shares to trade, for what the algorithm wishes as far as the mandate allows it."""
+        """Shares to trade, for what the algorithm wishes as far as the mandate allows it; `again`: for a decision that stands."""
         sizes, cash, tradable, keeper = route.sizes(), route.cash(), bar.current, self.keeper
         if keeper is None:
             return self.rebalancer.plan(self._wish, sizes, prices, cash, tradable=tradable, pending=pending)
         account = Account.of(sizes, prices, cash, tradable, self.universe.active, pending, self.rebalancer.costs)
         wish, costs = None if curing else self._wish, self.rebalancer.costs
-        decided = keeper.decide(wish, account, costs, bar.date, metric=self._metric(), note=note)
-        if decides:
+        decided = keeper.decide(wish, account, costs, bar.date, metric=self._metric(), note=not again)
+        if not again:
             self.weights = decided.weights
         return decided.trades(account, self.rebalancer, keeper.limits.min_cash)
 
@@ -218,8 +218,7 @@ class Tracker:
         changed = self.universe.follow(bar)
         active = self.universe.active
         if changed and self.keeper is not None and active is not None:
-            left = ~active if before is None else before & ~active
-            self.keeper.forget(left)
+            self.keeper.forget(~active if before is None else before & ~active)
         if self._base is None:
             if not (np.isfinite(bar.target).all() and (active is None or active.any())):
                 return False

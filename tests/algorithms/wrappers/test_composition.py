@@ -123,7 +123,11 @@ def test_a_wrapper_copies_its_learner_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 # ------------------------------------------------------------------ drift
 
-STILL = WRAPPERS | {name: IDENTITIES[name] for name in ("Tilted", "Budgeted")} | {"Halfway": lambda n, a: Halfway(n, learner=a, pace=1.0)}
+STILL = (
+    WRAPPERS
+    | {name: IDENTITIES[name] for name in ("Tilted", "Budgeted")}
+    | {"Halfway": lambda n, a: Halfway(n, learner=a, pace=1.0)}
+)
 
 
 @pytest.mark.parametrize("chain", [c for c in LONGER if c[-1:] == ("Holdings",) and not is_refused(c)], ids="-".join)

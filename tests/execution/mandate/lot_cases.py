@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracker_strategies.execution.mandate.limits import Limits
-from tracker_strategies.execution.mandate.lots import round_lots
+from tracker_strategies.execution.mandate.lots.rounding import round_lots
 from tracker_strategies.execution.mandate.metric import Metric
 
 VARIANCE = 1e-4

@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.execution.mandate import problems
-from tracker_strategies.execution.mandate import amounts
-from tracker_strategies.execution.mandate.amounts import inside, nearest
-from tracker_strategies.execution.mandate.ascent import ascend
-from tracker_strategies.execution.mandate.dual import Dual
+from tracker_strategies.execution.mandate.amounts import solver as amounts
+from tracker_strategies.execution.mandate.amounts.ascent import ascend
+from tracker_strategies.execution.mandate.amounts.dual import Dual
+from tracker_strategies.execution.mandate.amounts.solver import inside, nearest
 from tracker_strategies.execution.mandate.limits import Region
 from tracker_strategies.execution.mandate.metric import Metric
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.mandate.choices import most_invested
-from tracker_strategies.execution.mandate.feasibility import check, unbuyable
+from tracker_strategies.execution.mandate.feasibility.checking import check, unbuyable
+from tracker_strategies.execution.mandate.feasibility.choices import most_invested
 from tracker_strategies.execution.mandate.limits import Group, Limits
 
 

@@ -9,7 +9,7 @@ from tests.execution.mandate.lot_cases import VARIANCE, limits, metric, rounded
 from tests.markets import real_market
 from tracker_strategies.algorithms import PA
 from tracker_strategies.execution.mandate.limits import Group
-from tracker_strategies.execution.mandate.lots import IDLE, NOMINAL, USUAL
+from tracker_strategies.execution.mandate.lots.rounding import IDLE, NOMINAL, USUAL
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from tests.execution.mandate import problems
-from tracker_strategies.execution.mandate.amounts import nearest
+from tracker_strategies.execution.mandate.amounts.relaxing import ORDER, relax
+from tracker_strategies.execution.mandate.amounts.solver import nearest
 from tracker_strategies.execution.mandate.limits import Region
-from tracker_strategies.execution.mandate.relaxing import ORDER, relax
 
 CLOSE = 1e-9
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Group, Limits
-from tracker_strategies.execution.mandate.mandate import OTHERS, Mandate
+from tracker_strategies.execution.mandate.mandate import Mandate
+from tracker_strategies.execution.mandate.reading import OTHERS
 
 #: The group of names that a file of sectors does not have, where they are put into one.
 UNMAPPED = "unmapped"
@@ -35,7 +36,18 @@ def bind(mandate: Mandate, symbols: Sequence[str], *, headroom: bool = True) -> 
     if mandate.max_weight is None:
         upper = np.ones(n)
     upper[~may_hold(mandate, symbols)] = 0.0
-    groups = [*_groups("sector", mandate.sectors, mandate.max_sector, mandate.min_sector, mandate.max_names_per_group, mandate, symbols, spare)]
+    groups = [
+        *_groups(
+            "sector",
+            mandate.sectors,
+            mandate.max_sector,
+            mandate.min_sector,
+            mandate.max_names_per_group,
+            mandate,
+            symbols,
+            spare,
+        )
+    ]
     for name, rules in (mandate.groups or {}).items():
         most = rules["max_names"] or mandate.max_names_per_group
         groups += _groups(name, rules["of"], rules["max"], rules["min"], most, mandate, symbols, spare)
@@ -130,7 +142,9 @@ def _groups(
         for name in limits or ():
             # A limit on names per group may be meant for a group of another grouping.
             if name != OTHERS and name not in known and not (rule == "max_names" and limits is mandate.max_names_per_group):
-                raise UniverseError(unknown(f"{rule}_{grouping} names" if rule != "max_names" else "max_names names", name, known, f"{grouping}s"))
+                raise UniverseError(
+                    unknown(f"{rule}_{grouping} names" if rule != "max_names" else "max_names names", name, known, f"{grouping}s")
+                )
     caps = {name: (most or {}).get(name, (most or {}).get(OTHERS)) for name in known}
     found = []
     for name in known:

@@ -1,17 +1,55 @@
-"""What is left of planned trades when they are sent: the turnover holds at the prices of the fill, and slots are not overbooked."""
+"""What is left of planned trades when they are sent: the turnover holds at the prices of the fill, no slot is taken twice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.limits import FloatArray, IndexArray
+from tracker_strategies.execution.mandate.limits import FloatArray, IndexArray, Limits
 from tracker_strategies.execution.rebalancer import LOT_SLACK, Rebalancer
 
 #: Rounding of the value traded.
 SLACK = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class FillGuard:
+    """Keeps counts of names, and the turnover, when trades are sent: at other prices than those they were planned with, and where
+    a name that was to be sold may have been halted.
+
+    Parameters
+    ----------
+    slots : tuple of pairs
+        Positions of names (None: all) and how many of them may be held, in the order of the feeds.
+    """
+
+    slots: tuple[tuple[IndexArray | None, int], ...] = ()
+
+    @classmethod
+    def of(cls, limits: Limits, order: IndexArray | None = None) -> FillGuard:
+        """From limits whose names are those of the feeds in another order."""
+        found: list[tuple[IndexArray | None, int]] = [] if limits.max_names is None else [(None, limits.max_names)]
+        for group in limits.groups:
+            if group.max_names is not None:
+                found.append((group.members if order is None else order[group.members], group.max_names))
+        return cls(tuple(found))
+
+    def kept(self, deltas: FloatArray, account: Any, limit: float | None, rebalancer: Rebalancer) -> FloatArray:
+        """The trades that may be sent: the turnover holds at the prices of the account, and a name enters only into a slot that
+        is free. The very array where nothing has to change.
+        """
+        if limit is not None:
+            deltas = turnover_kept(deltas, account, limit, rebalancer)
+        return slots_kept(deltas, account.sizes, account.prices, self.slots)
+
+    def may_enter(self, place: int, sizes: FloatArray) -> bool:
+        """Whether a name that is not held may be bought now, with these positions."""
+        one = np.zeros(len(sizes))
+        one[place] = 1.0
+        return bool(slots_kept(one, sizes, np.ones(len(sizes)), self.slots).any())
 
 
 def turnover_kept(deltas: FloatArray, account: Any, limit: float, rebalancer: Rebalancer) -> FloatArray:

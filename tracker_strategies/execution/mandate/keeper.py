@@ -1,7 +1,7 @@
 """Keeper: the last thing done to a decision. What the learner wishes becomes what the mandate allows.
 
-One order, in one place: names, amounts (with the price of trading and the turnover in the same problem), band, lots. Nothing comes
-after it but the arithmetic of paying for it. Inside, names are in the order of their symbols, whatever the order of the feeds.
+One order, in one place: names, amounts (with the price of trading and the turnover in the same problem), band, lots. Nothing
+comes after it but the arithmetic of paying for it. Inside, names are in the order of their symbols, whatever that of the feeds.
 """
 
 from __future__ import annotations
@@ -14,26 +14,25 @@ import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.account import Account, Decided
-from tracker_strategies.execution.mandate.amounts import Start, inside, nearest
+from tracker_strategies.execution.mandate.amounts.relaxing import relax
+from tracker_strategies.execution.mandate.amounts.solver import Start, inside, nearest
 from tracker_strategies.execution.mandate.banding import banded
 from tracker_strategies.execution.mandate.binding import bind
-from tracker_strategies.execution.mandate.feasibility import check
-from tracker_strategies.execution.mandate.fills import slots_kept, turnover_kept
+from tracker_strategies.execution.mandate.feasibility.checking import check
+from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Region
-from tracker_strategies.execution.mandate.lots import round_lots
+from tracker_strategies.execution.mandate.lots.rounding import round_lots
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
-from tracker_strategies.execution.mandate.names import choose
+from tracker_strategies.execution.mandate.names.choosing import choose
 from tracker_strategies.execution.mandate.record import Forced, said, stuck
-from tracker_strategies.execution.mandate.relaxing import relax
-from tracker_strategies.execution.rebalancer import Rebalancer
 
 #: Share of the account that may be missing when it counts as having reached its target.
 NEAR = 0.05
 #: Weights that differ by less are the same: no trade.
 SAME = 1e-13
-#: Memory of the tracking error, and bars over which a trade has to pay.
-MEMORY, HORIZON = 0.99, 5.0
+#: Bars over which a trade has to pay.
+HORIZON = 5.0
 #: By how much a weight may be over a limit before it is cured: rounding.
 SLACK = 1e-9
 #: Cost of trading in basis points that is reckoned with where a limit binds and nobody says another.
@@ -60,6 +59,8 @@ class Keeper:
 
     Attributes
     ----------
+    guard : FillGuard
+        What is left of its trades at the prices of the fill.
     entered : bool
         Whether the account has been at its target once.
     forced : list of Forced
@@ -75,6 +76,7 @@ class Keeper:
         self.symbols = tuple(symbols[i] for i in order)
         self.limits = limits = bind(mandate, self.symbols)
         self.promised = bind(mandate, self.symbols, headroom=False)
+        self.guard = FillGuard.of(limits, self._order)
         self.model = ErrorModel(len(symbols))
         self.entered = False
         self.forced: list[Forced] = []
@@ -82,10 +84,9 @@ class Keeper:
         self._group_lower = np.array([group.lower for group in limits.groups])
         self._group_upper = np.array([group.upper for group in limits.groups])
         self._chooses = limits.max_names is not None or bool(limits.least.any()) or any(g.max_names for g in limits.groups)
-        self._start: Start | None = None  # multipliers of the bar before: they save time
+        self._start: Start | None = None  # multipliers of the bar before, which save time; and those of the choice of names
         self._names: Start | None = None
         self._aim: FloatArray | None = None
-        self._error2 = self._weight = 0.0
 
     # -- what it knows ----------
 
@@ -102,10 +103,7 @@ class Keeper:
     def learn(self, x: FloatArray, y: Any, weights: FloatArray, seen: BoolArray | None = None) -> None:
         """Take in the returns of a bar, and the weights that were decided before it."""
         goal = y if isinstance(y, float) else float(np.mean(y))
-        error = float(weights.dot(x)) - goal * float(np.add.reduce(weights))
-        self.model.update(self._in(x), goal, self._in(seen))
-        self._error2 = MEMORY * self._error2 + (1.0 - MEMORY) * error * error
-        self._weight = MEMORY * self._weight + (1.0 - MEMORY)
+        self.model.update(self._in(x), goal, self._in(seen), float(weights.dot(x)) - goal * float(np.add.reduce(weights)))
 
     def forget(self, left: BoolArray) -> None:
         """Forget all about names that left."""
@@ -117,18 +115,12 @@ class Keeper:
             return
         worth = np.where(sizes > 0.0, sizes * prices, 0.0)
         held = self._in(worth) / (cash + float(worth.sum()))
-        self.entered = bool(held.any()) and float(np.maximum(self._aim - held, 0.0).sum()) <= NEAR
+        self.entered = bool(held.any()) and float((self._aim - held).sum()) <= NEAR
 
     def is_breached(self, account: Account) -> bool:
         """Whether what is held is over a limit that a trade could restore."""
-        held = self._in(account.held)
-        limits = self.promised
-        over = held > limits.upper + SLACK
-        if account.tradable is not None:
-            over &= self._in(account.tradable)
-        sums = [float(held[group.members].sum()) for group in limits.groups]
-        outside = any(not g.lower - SLACK <= mass <= g.upper + SLACK for g, mass in zip(limits.groups, sums, strict=True))
-        return bool(over.any()) or outside or float(held.sum()) > limits.total + SLACK
+        tradable = self._in(account.tradable)
+        return self.promised.is_breached(self._in(account.held), tradable)
 
     # -- deciding ----------
 
@@ -147,8 +139,8 @@ class Keeper:
         Parameters
         ----------
         wish : (N,) float or None
-            Weights >= 0 with sum 1, in the order of the feeds; None for what is held, which gives the smallest trade that restores
-            all limits.
+            Weights >= 0 with sum 1, in the order of the feeds; None for what is held, which gives the smallest trade that
+            restores all limits.
         account : Account
         costs : CostModel
             What trades will pay; the turnover is kept with them.
@@ -163,7 +155,7 @@ class Keeper:
         if not self.has_decided:
             self._refuse(account, active)
         target = held if wish is None else self._in(wish) * self.limits.total
-        limit = self.mandate.max_turnover if self.entered else self.mandate.entry_turnover
+        limit = self.turnover_limit
         turnover = np.inf if limit is None else account.payable_turnover(limit, costs)
         metric = self.model.metric() if metric is None else Metric(self._in(metric[0]), self._in(metric[1]))
         bar = self._bar(target, held, account, active, metric, turnover)
@@ -221,7 +213,14 @@ class Keeper:
         limited = np.isfinite(turnover)
         if self._chooses or (limited and bool(((upper == 0.0) & (held > 0.0)).any())):
             chosen = choose(
-                target, held, limits, metric, can_buy=can_buy, must_keep=fixed & (held > 0.0), turnover=turnover, start=self._names
+                target,
+                held,
+                limits,
+                metric,
+                can_buy=can_buy,
+                must_keep=fixed & (held > 0.0),
+                turnover=turnover,
+                start=self._names,
             )
             lower, upper, self._names = chosen.lower, chosen.upper, chosen.start
             can_buy = can_buy & chosen.support
@@ -251,12 +250,7 @@ class Keeper:
 
     def _price_of_trading(self) -> float:
         """What a unit of trade costs, in expected squared error: it has to pay over the next bars."""
-        return 1e-4 * (self.mandate.cost_aware or NOMINAL) * self._error / HORIZON
-
-    @property
-    def _error(self) -> float:
-        """Tracking error per bar of what was decided lately."""
-        return float(np.sqrt(self._error2 / self._weight)) if self._weight else 0.0
+        return 1e-4 * (self.mandate.cost_aware or NOMINAL) * self.model.tracking_error / HORIZON
 
     def _shares(
         self, weights: FloatArray, region: Region, bar: _Bar, account: Account, metric: Metric, costs: CostModel
@@ -268,7 +262,7 @@ class Keeper:
             replace(group, lower=float(low), upper=float(high))
             for group, low, high in zip(self.limits.groups, region.group_lower, region.group_upper, strict=True)
         )
-        limits = replace(self.limits, upper=region.upper, must=region.lower, groups=groups)
+        limits = replace(self.limits, upper=region.upper, must=np.minimum(self.limits.must, region.lower), groups=groups)
         rates = costs.side_rates(self._in(account.prices))
         found = round_lots(
             weights,
@@ -284,46 +278,14 @@ class Keeper:
             turnover=region.turnover,
             cost_rate=np.maximum(*rates),
             fee=costs.min_fee / account.value,
-            error=self._error or None,
+            error=self.model.tracking_error or None,
         )
         return np.where(bar.can_sell, found * lot, sizes)
 
-    # -- fills ----------
-
-    def at_fill(
-        self,
-        deltas: FloatArray,
-        sizes: FloatArray,
-        prices: FloatArray,
-        cash: float,
-        rebalancer: Rebalancer,
-        *,
-        pending: FloatArray | None = None,
-    ) -> FloatArray:
-        """The trades that may be sent at other prices than those they were planned with: the turnover holds at these, and a name
-        enters only into a slot that is free. The very array where nothing has to change.
-        """
-        account = Account.of(sizes, prices, cash, None, None, pending, rebalancer.costs)
-        limit = self.mandate.max_turnover if self.entered else self.mandate.entry_turnover
-        if limit is not None:
-            deltas = turnover_kept(deltas, account, limit, rebalancer)
-        return slots_kept(deltas, account.sizes, prices, self._slots())
-
-    def may_enter(self, place: int, sizes: FloatArray) -> bool:
-        """Whether a name that is not held may be bought now, with these positions."""
-        one = np.zeros(len(sizes))
-        one[place] = 1.0
-        return bool(slots_kept(one, sizes, np.ones(len(sizes)), self._slots()).any())
-
-    def _slots(self) -> list[tuple[IndexArray | None, int]]:
-        """Groups of names (None: all) and how many of each may be held, in the order of the feeds."""
-        limits = self.limits
-        found: list[tuple[IndexArray | None, int]] = [] if limits.max_names is None else [(None, limits.max_names)]
-        for group in limits.groups:
-            if group.max_names is not None:
-                members = group.members if self._order is None else self._order[group.members]
-                found.append((members, group.max_names))
-        return found
+    @property
+    def turnover_limit(self) -> float | None:
+        """Most that the next rebalance may buy and sell, as a share of the account."""
+        return self.mandate.max_turnover if self.entered else self.mandate.entry_turnover
 
     # -- order ----------
 

@@ -11,6 +11,9 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.int64]
 
+EXACT = 1e-9
+"""Limits are kept to this."""
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -76,13 +79,22 @@ class Limits:
         """Share of the account that is invested where nothing forbids it."""
         return 1.0 - self.min_cash
 
+    def is_breached(self, held: FloatArray, tradable: BoolArray | None = None) -> bool:
+        """Whether weights are outside the caps of names that can be traded, of groups, or above what may be invested."""
+        over = held > self.upper + EXACT
+        if tradable is not None:
+            over &= tradable
+        sums = ((group, float(held[group.members].sum())) for group in self.groups)
+        outside = any(not group.lower - EXACT <= mass <= group.upper + EXACT for group, mass in sums)
+        return bool(over.any()) or outside or float(held.sum()) > self.total + EXACT
+
 
 @dataclass(eq=False)
 class Region:
-    """The portfolios allowed on one bar, once it is known which names may be held: a convex set.
+    r"""The portfolios allowed on one bar, once it is known which names may be held: a convex set.
 
-    .. math:: \\{w : l \\le w \\le u,\\ L_g \\le \\sum_{i \\in g} w_i \\le U_g,\\ \\sum_i w_i = \\mathrm{total},\\
-        \\sum_i |w_i - h_i| \\le \\tau\\}
+    .. math:: \{w : l \le w \le u,\ L_g \le \sum_{i \in g} w_i \le U_g,\ \sum_i w_i = \mathrm{total},\
+        \sum_i |w_i - h_i| \le \tau\}
 
     Parameters
     ----------

@@ -11,13 +11,7 @@ from typing import Any, Self
 
 from tracker_strategies._checks import count, fraction, number, one_of
 from tracker_strategies.errors import ParameterError
-
-#: In a mapping of names or groups to numbers: all others.
-OTHERS = "*"
-#: Keys of one more grouping beside the sectors.
-_GROUPING = ("of", "max", "min", "max_names")
-
-Shares = Mapping[str, float]
+from tracker_strategies.execution.mandate.reading import OTHERS, as_number, counts, grouping, groups, names, shares, whole
 
 
 @dataclass(frozen=True)
@@ -46,8 +40,8 @@ class Mandate:
     max_names_per_group : int or mapping, optional
         Most names of one sector, or of a group of another grouping that says nothing itself.
     unmapped : {"refuse", "group", "free"}, default "refuse"
-        What becomes of names without a sector: refuse the run, put them into a group of their own, "unmapped", or let them be free
-        of sector limits.
+        What becomes of names without a sector: refuse the run, put them into a group of their own, "unmapped", or let them be
+        free of sector limits.
     exclude : sequence of str, optional
         Names that are never bought, and sold if they are held. The learner does not see them.
     only : sequence of str, optional
@@ -57,8 +51,8 @@ class Mandate:
     min_cash : float, default 0
         Least share of the account in cash.
     max_turnover : float, optional
-        Most that one rebalance buys and sells together, at fill prices, over the account's value just before the fills. The entry,
-        book-outs of delisted names and money paid in or out are not counted.
+        Most that one rebalance buys and sells together, at fill prices, over the account's value just before the fills. The
+        entry, book-outs of delisted names and money paid in or out are not counted.
     entry_turnover : float, optional
         The same for each rebalance until the account has been at its target once; by default the entry is not limited.
     lot : float, default 0
@@ -72,8 +66,8 @@ class Mandate:
         Share of max_weight, max_sector, min_sector and min_cash that decisions keep free: with 0.05 they are made at 95 % of the
         caps and 105 % of the floors, so that prices may drift that far before anything is breached.
     cure : {"schedule", "bar"}, default "schedule"
-        When a limit that prices have carried a weight over is restored: at the next scheduled rebalance, or on the next bar by the
-        smallest trade.
+        When a limit that prices have carried a weight over is restored: at the next scheduled rebalance, or on the next bar by
+        the smallest trade.
     """
 
     max_names: int | None = None
@@ -102,25 +96,25 @@ class Mandate:
         """Bring every value into one form, and refuse what means nothing."""
         put = self._put
         if self.max_names is not None:
-            put("max_names", count("max_names", _whole(self.max_names)))
+            put("max_names", count("max_names", whole(self.max_names)))
         for name in ("max_weight", "min_weight", "must_hold", "max_sector", "min_sector"):
-            put(name, _shares(name, getattr(self, name), everybody=name != "must_hold"))
-        put("max_names_per_group", _counts("max_names_per_group", self.max_names_per_group))
-        put("sectors", _grouping("sectors", self.sectors))
-        put("groups", _groups(self.groups))
+            put(name, shares(name, getattr(self, name), everybody=name != "must_hold"))
+        put("max_names_per_group", counts("max_names_per_group", self.max_names_per_group))
+        put("sectors", grouping("sectors", self.sectors))
+        put("groups", groups(self.groups))
         one_of("unmapped", self.unmapped, ("refuse", "group", "free"))
         one_of("cure", self.cure, ("schedule", "bar"))
         for name in ("exclude", "only", "freeze"):
-            put(name, _names(name, getattr(self, name)))
+            put(name, names(name, getattr(self, name)))
         put("min_cash", fraction("min_cash", self.min_cash))
         for name in ("max_turnover", "entry_turnover"):
             if getattr(self, name) is not None:
                 put(name, fraction(name, getattr(self, name), above=0.0, most=2.0))
-        put("lot", number("lot", _number(self.lot), least=0.0))
+        put("lot", number("lot", as_number(self.lot), least=0.0))
         put("band", fraction("band", self.band))
         put("headroom", fraction("headroom", self.headroom))
         if self.cost_aware is not None:
-            put("cost_aware", number("cost_aware", _number(self.cost_aware), least=0.0))
+            put("cost_aware", number("cost_aware", as_number(self.cost_aware), least=0.0))
         self._check()
 
     def _put(self, name: str, value: Any) -> None:
@@ -135,7 +129,9 @@ class Mandate:
             given = "max_sector" if self.max_sector else "min_sector"
             raise ParameterError(f"{given} needs to know the sectors: give sectors, a file with columns symbol and sector")
         if self.max_names_per_group and self.sectors is None and not self.groups:
-            raise ParameterError("max_names_per_group needs groups: give sectors, a file with columns symbol and sector, or groups")
+            raise ParameterError(
+                "max_names_per_group needs to know the groups: give sectors, a file of symbol and sector, or groups"
+            )
         both = sorted({*self.exclude} & {*self.freeze, *(self.must_hold or ())})
         if both:
             raise ParameterError(f"{both[0]} is excluded and must be held or kept as it is; take it out of one of the lists")
@@ -170,7 +166,7 @@ class Mandate:
         return found
 
     def merged(self, given: Mapping[str, Any], *, other: str = "as params") -> Self:
-        """This mandate with more limits; the same one said twice with another value is refused."""
+        """Return a mandate with more limits; the same one said twice with another value is refused."""
         mine = self.said()
         new = type(self)(**given).said()
         for name in mine.keys() & new.keys():
@@ -182,7 +178,7 @@ class Mandate:
         return replace(self, **{name: given[name] for name in new})
 
     def overruled(self, given: Mapping[str, Any]) -> Self:
-        """This mandate with some limits replaced."""
+        """Return a mandate with some limits replaced."""
         return replace(self, **given)
 
     @classmethod
@@ -245,87 +241,3 @@ def _beside(file: Path, path: str) -> Path:
 
 def _told(value: Any) -> str:
     return f"{value!r}" if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
-
-
-def _number(value: Any) -> Any:
-    """A number that a command line or a file has left as text."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
-
-
-def _whole(value: Any) -> Any:
-    value = _number(value)
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _pairs(name: str, given: Any) -> Any:
-    """A mapping from text such as "AAPL:8%,*:5%"; anything else as it is."""
-    if isinstance(given, str) and ":" in given:
-        parts = [part.rpartition(":") for part in given.split(",")]
-        if not all(key.strip() for key, _, _ in parts):
-            raise ParameterError(f"{name}={given!r} cannot be read; write *:5%,AAPL:8%")
-        return {key.strip(): value.strip() for key, _, value in parts}
-    return given
-
-
-def _shares(name: str, given: Any, *, everybody: bool = True) -> dict[str, float] | None:
-    given = _pairs(name, given)
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        if not everybody and OTHERS in given:
-            raise ParameterError(f"{name} names what must be held, one by one; '*' has no meaning there")
-        return {str(key): fraction(f"{name} of {key}", value) for key, value in given.items()} or None
-    if not everybody:
-        raise ParameterError(f"{name}={given!r} must be a mapping of names to least weights, such as {{'AAPL': 0.02}}")
-    return {OTHERS: fraction(name, given)}
-
-
-def _counts(name: str, given: Any) -> dict[str, int] | None:
-    given = _pairs(name, given)
-    if given is None:
-        return None
-    pairs = given.items() if isinstance(given, Mapping) else ((OTHERS, given),)
-    return {str(key): count(name if key == OTHERS else f"{name} of {key}", _whole(value)) for key, value in pairs} or None
-
-
-def _names(name: str, given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    found = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else None
-    if found is None or not all(isinstance(each, str) for each in found):
-        raise ParameterError(f"{name}={given!r} must be names of assets, such as XOM,CVX")
-    return tuple(dict.fromkeys(each.strip() for each in found if each.strip()))
-
-
-def _grouping(name: str, given: Any) -> Any:
-    if given is None or isinstance(given, str):
-        return given
-    if isinstance(given, os.PathLike):
-        return os.fspath(given)
-    if isinstance(given, Mapping):
-        return {str(key): str(value) for key, value in given.items()}
-    raise ParameterError(f"{name}={given!r} must be a file with columns symbol and sector, or a mapping of symbol to sector")
-
-
-def _groups(given: Any) -> dict[str, dict[str, Any]] | None:
-    if given is None:
-        return None
-    if not isinstance(given, Mapping):
-        raise ParameterError(f"groups={given!r} must be a mapping such as {{'country': {{'of': 'countries.csv', 'max': 0.3}}}}")
-    found = {}
-    for name, rules in given.items():
-        if not isinstance(rules, Mapping) or "of" not in rules or (unknown := [key for key in rules if key not in _GROUPING]):
-            odd = f", not {unknown[0]!r}" if isinstance(rules, Mapping) and "of" in rules else ""
-            raise ParameterError(f"groups of {name!r} have the keys of (file or mapping), max, min and max_names{odd}")
-        found[str(name)] = {
-            "of": _grouping(f"groups {name}", rules["of"]),
-            "max": _shares(f"max of {name}", rules.get("max")),
-            "min": _shares(f"min of {name}", rules.get("min")),
-            "max_names": _counts(f"max_names of {name}", rules.get("max_names")),
-        }
-    return found or None

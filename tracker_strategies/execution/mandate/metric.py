@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -81,15 +81,16 @@ class ErrorModel:
         if self.memory > 1.0:
             raise ParameterError(f"memory must be a number > 0 and <= 1, got {memory!r}")
         self._squares, self._weights = np.zeros(n_assets), np.zeros(n_assets)
-        self._index_squares, self._weight = 0.0, 0.0
+        self._index_squares, self._weight, self._errors = 0.0, 0.0, 0.0
         self._rows, self._fresh = np.zeros((2 * factors, n_assets)), 0
         self._B, self._explained = np.zeros((n_assets, 0)), np.zeros(n_assets)
         self._median = 0.0
 
-    def update(self, x: FloatArray, y: float | FloatArray, seen: BoolArray | None = None) -> None:
+    def update(self, x: FloatArray, y: float | FloatArray, seen: BoolArray | None = None, error: float = 0.0) -> None:
         """Take in the returns of a bar: x (N,) of the names, y of the index (of several: their mean).
 
-        Names that are not `seen` (None: all are) keep their variance; a return that is not a number was not seen.
+        Names that are not `seen` (None: all are) keep their variance; a return that is not a number was not seen. `error` is what
+        the portfolio that was decided returned over the index.
         """
         index = float(y) if np.ndim(y) == 0 else float(np.mean(y))
         if not isfinite(index):
@@ -105,6 +106,7 @@ class ErrorModel:
         self._weights += 1.0 if seen is None else seen
         self._index_squares = memory * self._index_squares + index * index
         self._weight = memory * self._weight + 1.0
+        self._errors = memory * self._errors + error * error
         self._rows[self.factors + self._fresh] = z
         self._fresh += 1
         if self._fresh == self.factors:
@@ -144,6 +146,11 @@ class ErrorModel:
         variance /= np.maximum(self._weights + self.prior, TINY)
         variance -= self._explained
         return Metric(np.maximum(variance, FLOOR * median, out=variance), self._B)
+
+    @property
+    def tracking_error(self) -> float:
+        """Root mean square of the errors, with the same memory; 0 while there are none."""
+        return sqrt(self._errors / self._weight) if self._weight else 0.0
 
     @property
     def index_variance(self) -> float:

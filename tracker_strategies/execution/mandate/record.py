@@ -48,7 +48,9 @@ def stuck(weights: FloatArray, fixed: BoolArray, date: Any, symbols: Sequence[st
     for i in np.flatnonzero(fixed & (weights > 0.0)).tolist():
         w = float(weights[i])
         if w > limits.upper[i]:
-            found.append(Forced(date, "max_weight" if limits.upper[i] > 0.0 else "exclude", symbols[i], w, float(limits.upper[i])))
+            found.append(
+                Forced(date, "max_weight" if limits.upper[i] > 0.0 else "exclude", symbols[i], w, float(limits.upper[i]))
+            )
         if w < limits.least[i]:
             found.append(Forced(date, "min_weight", symbols[i], w, float(limits.least[i])))
     for i in np.flatnonzero(fixed & (weights < limits.must)).tolist():

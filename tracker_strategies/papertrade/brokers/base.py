@@ -40,6 +40,9 @@ class Status(StrEnum):
 
 #: Why a simulated order was not filled in full although nothing went wrong: the strategy expects both and deals with them itself.
 SHORT_OF_CASH, NO_BAR = "cash ran short at the open", "no bar to fill on"
+KEPT_BACK = "kept back by the mandate at the open"
+#: Reasons for which a backtest would not have filled an order either.
+AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK)
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,9 @@ class Holdings:
 class Quotes:
     """A session's opens by ticker, for brokers that have no market of their own: NaN where a name has no bar.
 
-    ``closes`` are those of the session before, under the tickers that the names had then.
+    ``closes`` are those of the session before, under the tickers that the names had then. ``turnover`` is the most that its
+    orders may buy and sell, as a share of the account, None for no limit; ``lasts`` are the latest prices known, also of names
+    without a bar, by which the account is worth what it is.
     """
 
     session: str
@@ -92,6 +97,8 @@ class Quotes:
     open: FloatArray
     old_tickers: tuple[str, ...]
     closes: FloatArray
+    turnover: float | None = None
+    lasts: FloatArray | None = None
 
 
 class Broker(Protocol):

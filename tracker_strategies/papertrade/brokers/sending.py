@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from tracker_strategies.execution.mandate.fills import slots_kept
 from tracker_strategies.papertrade.brokers.base import Broker, Report, Status, Ticket
 from tracker_strategies.papertrade.errors import (
     BrokerError,
@@ -132,7 +136,8 @@ class Sender:
         scale = max(0.0, min(1.0, have / need)) if need > 0.0 else 1.0
         step, least = self._broker.quantum, self._broker.least_value
         sizes = {row["cid"]: _rounded(row["wanted"] * scale, step) for row in buys}
-        small = [row["cid"] for row in buys if sizes[row["cid"]] * row["price"] < max(least, 1e-12)]
+        late = self._without_slot(buys, sizes)
+        small = [row["cid"] for row in buys if row["cid"] not in late and sizes[row["cid"]] * row["price"] < max(least, 1e-12)]
         with journal.transaction("sizes of buys") as db:
             db.executemany("update orders set size = ? where cid = ?", [(s, cid) for cid, s in sizes.items() if cid not in small])
             journal.set_meta("sized", session)
@@ -140,8 +145,21 @@ class Sender:
                 journal.note(
                     "scaled", f"buys shrunk to {scale:.4f} of what was decided: cash for {have:,.2f} of {need:,.2f}", session
                 )
+        if late:
+            self._ledger.end(late, Status.CANCELLED, "a sell did not fill, and its place is not free")
         if small:
             self._ledger.end(small, Status.CANCELLED, "too small for the broker after shrinking to the cash")
+
+    def _without_slot(self, buys: Sequence[Any], sizes: Mapping[str, float]) -> list[str]:
+        """Client ids of buys of new names for which there is no place: the sells that were to make it did not fill."""
+        config, held = self._ledger.config, self._broker.holdings().sizes
+        place = {symbol: i for i, symbol in enumerate(config.symbols)}
+        owned = np.array([held.get(ticker, 0.0) for ticker in self._ledger.tickers()])
+        wanted, prices = np.zeros(len(place)), np.ones(len(place))
+        for row in buys:
+            wanted[place[row["symbol"]]], prices[place[row["symbol"]]] = sizes[row["cid"]], row["price"]
+        kept = slots_kept(wanted, owned, prices, config.guard.slots)
+        return [row["cid"] for row in buys if wanted[place[row["symbol"]]] > 0.0 and kept[place[row["symbol"]]] == 0.0]
 
 
 def _rounded(size: float, step: float) -> float:

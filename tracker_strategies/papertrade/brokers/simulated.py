@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate.account import Account
+from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.rebalancer import Rebalancer
-from tracker_strategies.papertrade.brokers.base import NO_BAR, SHORT_OF_CASH, Holdings, Quotes, Report, Status, Ticket
+from tracker_strategies.papertrade.brokers.base import KEPT_BACK, NO_BAR, SHORT_OF_CASH, Holdings, Quotes, Report, Status, Ticket
 from tracker_strategies.papertrade.errors import BrokerError, DuplicateOrderError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -62,6 +64,9 @@ class SimulatedBroker:
         Smallest number of shares; 0 for fractions.
     part : callable, optional
         From a client id to the share of the order that the market takes, for practice with partial fills.
+    guard : FillGuard, optional
+        Counts of names that the account's mandate limits, in the order of its names: no name enters beside one whose sell did not
+        fill.
     """
 
     simulated = True
@@ -76,10 +81,11 @@ class SimulatedBroker:
         costs: CostModel,
         lot: float = 0.0,
         part: Callable[[str], float] | None = None,
+        guard: FillGuard | None = None,
     ) -> None:
         self.path = Path(path)
         self._market = Rebalancer(costs, lot)
-        self._part = part
+        self._part, self._guard = part, FillGuard() if guard is None else guard
         self._durable = True  # as SQLite begins
         with self._errors():
             self.db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
@@ -181,13 +187,13 @@ class SimulatedBroker:
         with self._transaction(durable=True) as db:
             if db.execute("insert or ignore into sessions values (?)", (quotes.session,)).rowcount == 0:
                 return
-            self._fill("close", quotes.old_tickers, quotes.closes)
+            self._fill("close", quotes.old_tickers, quotes.closes, quotes)
             for action in actions:
                 self._apply(action)
-            self._fill("open", quotes.tickers, quotes.open)
+            self._fill("open", quotes.tickers, quotes.open, quotes)
             db.execute("update orders set status = 'cancelled', reason = ? where status = 'open'", (NO_BAR,))
 
-    def _fill(self, due: str, tickers: Sequence[str], prices: FloatArray) -> None:
+    def _fill(self, due: str, tickers: Sequence[str], prices: FloatArray, quotes: Quotes) -> None:
         place = {ticker: i for i, ticker in enumerate(tickers)}
         rows = self.db.execute("select cid, ticker, size from orders where status = 'open' and due = ? order by rowid", (due,))
         orders = [
@@ -202,7 +208,9 @@ class SimulatedBroker:
         held = self.holdings()
         sizes = np.array([held.sizes.get(ticker, 0.0) for ticker in tickers])
         quoted = np.where(np.isfinite(prices), prices, 1.0)
-        got = self._market.fit(wanted, sizes, quoted, held.cash)
+        known = prices if quotes.lasts is None else np.where(np.isfinite(prices), prices, quotes.lasts)
+        allowed = self._guard.kept(wanted, Account.of(sizes, known, held.cash, None, None), quotes.turnover, self._market)
+        got = self._market.fit(allowed, sizes, quoted, held.cash)
         costs = self._market.costs
         at, fees = costs.fill_prices(got, quoted), costs.fees(got, quoted)
         share = np.divide(got, wanted, out=np.zeros_like(got), where=wanted != 0.0)
@@ -218,6 +226,8 @@ class SimulatedBroker:
             whole = abs(size - filled) <= _ROUNDING * abs(size)
             status = Status.FILLED if whole else Status.CANCELLED
             reason = "" if whole else "partly filled" if part[cid] < 1.0 else SHORT_OF_CASH
+            if not whole and part[cid] == 1.0 and allowed[i] != wanted[i]:
+                reason = KEPT_BACK
             news.append((status, filled, float(at[i]), float(fees[i]) * abs(filled / got[i]) if got[i] else 0.0, reason, cid))
         self.db.executemany("update orders set status = ?, filled = ?, average = ?, fee = ?, reason = ? where cid = ?", news)
 

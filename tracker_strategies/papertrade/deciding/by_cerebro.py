@@ -41,6 +41,8 @@ class Wish:
         Its state after the last close, to go on from; None when that cannot be written down.
     past : (T, N) float or None
         Target weights after each session, when all were replayed.
+    turnover : float or None
+        Most that the orders may buy and sell, as a share of the account.
     """
 
     weights: FloatArray | None
@@ -49,6 +51,7 @@ class Wish:
     state_hash: str
     checkpoint: str | None
     past: FloatArray | None = None
+    turnover: float | None = None
 
 
 class JournalBroker(BasketBroker):
@@ -121,7 +124,8 @@ class _Watcher(bt.Analyzer):
         run = self.strategy
         self.past.append(run.weights)
         if run.broker.row == len(run.broker.balances) - 1:
-            route, sent = run.route, run.broker.tomorrow is not None
+            route, sent, keeper = run.route, run.broker.tomorrow is not None, run.tracker.keeper
+            self.turnover = None if keeper is None else keeper.turnover_limit
             self.state_hash = state_hash(run.algorithm)
             self.checkpoint = Checkpoint(run.tracker, run.bar, Balance(route.cash(), route.sizes()), sent).to_text()
 
@@ -187,4 +191,6 @@ def wish_by_cerebro(
             "Mend the strategy and step again"
         ) from problem
     seen = run.analyzers.watcher
-    return Wish(seen.past[-1], broker.tomorrow, broker.booked_out, seen.state_hash, seen.checkpoint, np.array(seen.past))
+    return Wish(
+        seen.past[-1], broker.tomorrow, broker.booked_out, seen.state_hash, seen.checkpoint, np.array(seen.past), seen.turnover
+    )

@@ -101,6 +101,7 @@ def wish_by_checkpoint(point: Checkpoint, bar: Bar, balance: Balance, *, books_o
     tracker.close(bar, route)
     after = Checkpoint(tracker, bar, Balance(route.cash(), route.sizes()), route.deltas is not None).to_text()
     weights, out, state = tracker.weights, list(route.booked_out), state_hash(tracker.algorithm)
+    limit = None if tracker.keeper is None else tracker.keeper.turnover_limit
     if not at_close:
         tracker.open(bar_before_the_open(bar), route)
-    return Wish(weights, route.deltas, out, state, after)
+    return Wish(weights, route.deltas, out, state, after, turnover=limit)

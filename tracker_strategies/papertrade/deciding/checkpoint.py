@@ -23,6 +23,7 @@ from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.mandate import Group, Limits, Mandate
+from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.mandate.metric import ErrorModel
 from tracker_strategies.execution.mandate.record import Forced
@@ -77,6 +78,7 @@ _CLASSES: dict[str, type] = {
     "costs": CostModel,
     "error model": ErrorModel,
     "fill": FillMode,
+    "fill guard": FillGuard,
     "forced": Forced,
     "group": Group,
     "keeper": Keeper,

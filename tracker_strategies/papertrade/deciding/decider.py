@@ -58,7 +58,9 @@ class Decider:
         out = self._booked_out(session, wish, factor, sizes)
         refused = self._breaches(session, shares, sizes, lasts, history, out)
         due = "close" if self.config.fill is FillMode.CLOSE else "open"
-        tickets, symbols = make_tickets(self.config, session, shares, lasts, self.ledger.tickers(), self.broker, due=due)
+        tickets, symbols = make_tickets(
+            self.config, session, shares, lasts, self.ledger.tickers(), self.broker, due=due, out=sizes + shares <= 0.0
+        )
         self.kind = Kind.REFUSED if refused else Kind.IDLE if wish.deltas is None else Kind.ACT
         if refused:
             self.ledger.decide(
@@ -74,6 +76,7 @@ class Decider:
             tickets=[*out, *tickets],
             symbols=[*(self.config.symbols[i] for i, _ in self._out(wish)), *symbols],
             checkpoint=None if wish.checkpoint is None else (self.code, self._verified(session), wish.checkpoint),
+            turnover=wish.turnover,
         )
         return []
 

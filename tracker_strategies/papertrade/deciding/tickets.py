@@ -12,6 +12,7 @@ from tracker_strategies.papertrade.brokers.base import Broker, Ticket
 from tracker_strategies.papertrade.config import AccountConfig
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 #: A quantity that misses a whole step by less than this (in steps) counts as that step.
 _SLACK = 1e-6
@@ -60,10 +61,16 @@ def make_tickets(
     *,
     due: str = "open",
     purpose: str = "",
+    out: BoolArray | None = None,
 ) -> tuple[list[Ticket], list[str]]:
-    """Orders, sells first, and the names that they are for. Orders too small for the broker are left out."""
+    """Orders, sells first, and the names that they are for. Orders too small for the broker are left out, but for those that sell
+    a position `out`: nothing of it is to remain.
+    """
     worth = np.abs(shares) * np.where(np.isfinite(prices), prices, 0.0)
-    which = [int(i) for sign in (-1.0, 1.0) for i in np.flatnonzero((np.sign(shares) == sign) & (worth >= broker.least_value))]
+    large = worth >= broker.least_value
+    if out is not None:
+        large |= out & (shares < 0.0)
+    which = [int(i) for sign in (-1.0, 1.0) for i in np.flatnonzero((np.sign(shares) == sign) & large)]
     tickets = [
         Ticket(
             client_id(config.name, session, i, config.symbols[i], purpose), tickers[i], float(shares[i]), float(prices[i]), due

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.papertrade.brokers.base import NO_BAR, SHORT_OF_CASH, Report, Status, Ticket
+from tracker_strategies.papertrade.brokers.base import AS_IN_A_BACKTEST, Report, Status, Ticket
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.history import Bars
@@ -140,10 +141,12 @@ class Ledger:
         tickets: Sequence[Ticket] = (),
         symbols: Sequence[str] = (),
         checkpoint: tuple[str, str, str] | None = None,
+        turnover: float | None = None,
     ) -> None:
         """Write a decision and all its intents down, in one transaction. One that was refused may be made anew.
 
-        ``checkpoint``: fingerprint of the code, last session that was verified, and the strategy's state.
+        ``checkpoint``: fingerprint of the code, last session that was verified, and the strategy's state. ``turnover``: most that
+        the orders may buy and sell, as a share of the account.
         """
         with self.journal.transaction(f"decision of {session}") as db:
             db.execute("delete from decisions where session = ? and kind = ?", (session, Kind.REFUSED))
@@ -154,9 +157,16 @@ class Ledger:
             self.add_intents(session, tickets, symbols)
             if kind in (Kind.MISSED, Kind.REFUSED):
                 self.journal.note(kind, reason, session)
+            self.journal.set_meta("turnover", json.dumps([session, turnover]))
             if checkpoint is not None:
                 db.execute("delete from checkpoints")
                 db.execute("insert into checkpoints values (?, ?, ?, ?, ?)", (session, *checkpoint, seal(session, *checkpoint)))
+
+    def turnover_of(self, session: str) -> float | None:
+        """Most that the orders of a session may buy and sell, as a share of the account; None for no limit."""
+        told = self.journal.one("select value from meta where key = 'turnover'")
+        decided, limit = json.loads(told) if told else ("", None)
+        return limit if decided == session else None
 
     def add_intents(self, session: str, tickets: Sequence[Ticket], symbols: Sequence[str]) -> None:
         """Orders to be sent, inside a transaction."""
@@ -226,7 +236,7 @@ class Ledger:
     def _note_end(self, order: sqlite3.Row, report: Report) -> None:
         """Remember an order that ended otherwise than filled, unless the strategy reckons with that."""
         ended = report.status in (Status.REJECTED, Status.CANCELLED) and report.status != order["status"]
-        if ended and report.reason not in (SHORT_OF_CASH, NO_BAR):
+        if ended and report.reason not in AS_IN_A_BACKTEST:
             side, done = "buy" if order["size"] > 0 else "sell", f"{abs(report.filled):g} of {abs(order['size']):g}"
             self.journal.note(
                 str(report.status), f"{side} {order['symbol']}, {done} filled: {report.reason or 'no reason given'}"
@@ -271,7 +281,7 @@ class Ledger:
             return True
         return any(
             row["status"] in (Status.REJECTED, Status.UNSENT)
-            or (row["status"] == Status.CANCELLED and row["reason"] not in (SHORT_OF_CASH, NO_BAR))
+            or (row["status"] == Status.CANCELLED and row["reason"] not in AS_IN_A_BACKTEST)
             for row in self.orders("session = ?", (before,))
         )
 

@@ -44,12 +44,26 @@ class ConstantWeight(TrackerStrategy):
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The given weights, scaled to sum 1."""
-        return ConstantWeights(len(symbols), start=given_weights(p.weights, symbols))
+        return ConstantWeights(len(symbols), start=given_weights(_not_excluded(p), symbols))
 
     @classmethod
     def by_position(cls, p: Any) -> bool:
         """Where the weights are a sequence."""
         return p.weights is not None and not isinstance(p.weights, str | Mapping)
+
+
+def _not_excluded(p: Any) -> Any:
+    """The weights that were given, without those of names that the mandate excludes: the others share them."""
+    if isinstance(p.weights, str):
+        parts = {part.partition(":")[0].strip(): part for part in p.weights.split(",")}
+        return ",".join(part for name, part in parts.items() if _is_allowed(p, name)) or p.weights
+    if isinstance(p.weights, Mapping):
+        return {name: weight for name, weight in p.weights.items() if _is_allowed(p, name)} or p.weights
+    return p.weights
+
+
+def _is_allowed(p: Any, name: str) -> bool:
+    return name not in (p.exclude or ()) and (not p.only or name in p.only)
 
 
 def given_weights(given: Any, symbols: tuple[str, ...]) -> Any:

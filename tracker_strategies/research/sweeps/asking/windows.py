@@ -9,7 +9,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.record import start_row
+from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Window
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.mandate import arithmetic
-from tracker_strategies.execution.mandate.arithmetic import ContradictionError, joined, label, percent, unlike
-from tracker_strategies.execution.mandate.choices import TOLERANCE, most_invested
+from tracker_strategies.execution.mandate.feasibility import arithmetic
+from tracker_strategies.execution.mandate.feasibility.arithmetic import ContradictionError, joined, label, percent, unlike
+from tracker_strategies.execution.mandate.feasibility.choices import TOLERANCE, most_invested
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits
 
 #: Work spent on the sum that a refusal mentions. It is a proved bound, and mostly the sum itself.
@@ -123,9 +123,7 @@ def _refuse_small_account(
     if cost > cash:
         raise ContradictionError(f"{start}; raise the cash or lower the lot")
     if cost > cash * limits.total:
-        raise ContradictionError(
-            f"{start}, of which min_cash={percent(limits.min_cash)} stays; raise the cash or lower min_cash"
-        )
+        raise ContradictionError(f"{start}, of which min_cash={percent(limits.min_cash)} stays; raise the cash or lower min_cash")
     cap = float(limits.upper[cheapest])
     raise ContradictionError(
         f"{start}: max_weight={percent(cap)} of it is {cap * cash:.6g}, and no name can be bought; raise the cash or max_weight"

@@ -125,7 +125,7 @@ class Dual:
 
     def overtraded(self, w: FloatArray) -> float:
         """Return the turnover beyond its limit."""
-        return float(dasum(w - self.held)) - self.turnover
+        return (float(dasum(w - self.held)) if len(w) else 0.0) - self.turnover
 
     def curvature(self, matrix: FloatArray, weight: FloatArray) -> FloatArray:
         """Return minus the second derivative of the dual in the rows of `matrix`, which begin with the factors."""

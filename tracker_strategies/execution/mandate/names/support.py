@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.amounts import Start, nearest
+from tracker_strategies.execution.mandate.amounts.solver import Start, nearest
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
 

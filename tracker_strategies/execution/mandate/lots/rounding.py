@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.mandate.limits import Limits
-from tracker_strategies.execution.mandate.lot_cures import cure
-from tracker_strategies.execution.mandate.lot_moves import improve, move_dear_lot
-from tracker_strategies.execution.mandate.lot_search import ROUNDING, LotSearch, Market, squared_error
+from tracker_strategies.execution.mandate.lots.cures import cure
+from tracker_strategies.execution.mandate.lots.moves import improve, move_dear_lot
+from tracker_strategies.execution.mandate.lots.search import ROUNDING, LotSearch, Market, squared_error
 from tracker_strategies.execution.mandate.metric import Metric
 
 FloatArray = NDArray[np.float64]

@@ -21,13 +21,13 @@ from itertools import chain, islice
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.amounts import Start
-from tracker_strategies.execution.mandate.choices import most_invested
-from tracker_strategies.execution.mandate.exchanges import exchanges, exchanges_of_two
-from tracker_strategies.execution.mandate.leaving import staged
+from tracker_strategies.execution.mandate.amounts.solver import Start
+from tracker_strategies.execution.mandate.feasibility.choices import most_invested
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
-from tracker_strategies.execution.mandate.support import Bar, Point, groups_of
+from tracker_strategies.execution.mandate.names.exchanges import exchanges, exchanges_of_two
+from tracker_strategies.execution.mandate.names.leaving import staged
+from tracker_strategies.execution.mandate.names.support import Bar, Point, groups_of
 
 SHARE = 0.02
 """Share of the squared distance that an exchange of names has to save: below it, the next bar may well take it back."""

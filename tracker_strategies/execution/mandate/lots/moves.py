@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.lot_cures import sell
-from tracker_strategies.execution.mandate.lot_search import (
+from tracker_strategies.execution.mandate.lots.cures import sell
+from tracker_strategies.execution.mandate.lots.search import (
     ROUNDING,
     BoolArray,
     FloatArray,

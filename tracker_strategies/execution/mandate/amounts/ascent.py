@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.dual import Dual
+from tracker_strategies.execution.mandate.amounts.dual import Dual
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 
 STEPS = 200

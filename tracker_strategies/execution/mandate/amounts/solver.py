@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.ascent import ascend
-from tracker_strategies.execution.mandate.dual import Dual, group_rows, largest, newton
+from tracker_strategies.execution.mandate.amounts.ascent import ascend
+from tracker_strategies.execution.mandate.amounts.dual import Dual, group_rows, largest, newton
 from tracker_strategies.execution.mandate.limits import FloatArray, Region
 from tracker_strategies.execution.mandate.metric import Metric
 from tracker_strategies.execution.sums import inner, total

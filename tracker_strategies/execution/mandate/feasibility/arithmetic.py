@@ -62,9 +62,7 @@ def refuse_single_names(
         if owned[i]:
             continue
         if limits.frozen[i]:
-            raise ContradictionError(
-                f"{must}: it is frozen, and nothing of it is held at the start; take it out of one of them"
-            )
+            raise ContradictionError(f"{must}: it is frozen, and nothing of it is held at the start; take it out of one of them")
         if limits.upper[i] == 0:
             raise ContradictionError(f"{must}: it is excluded or capped at 0; take it out of one of them")
         if not listed[i]:
@@ -73,9 +71,7 @@ def refuse_single_names(
             raise ContradictionError(f"{must}: one lot of it costs more than its cap of {percent(float(limits.upper[i]))}")
         if limits.must[i] > limits.upper[i] + _ROUNDING:
             low, cap = unlike(float(limits.must[i]), float(limits.upper[i]))
-            raise ContradictionError(
-                f"must_hold {symbols[i]}={low} is above its max_weight={cap}; lower one or raise the other"
-            )
+            raise ContradictionError(f"must_hold {symbols[i]}={low} is above its max_weight={cap}; lower one or raise the other")
     high = np.flatnonzero(listed & ~limits.frozen & (limits.upper > 0) & (limits.least > limits.upper + _ROUNDING))
     if len(high):
         least, cap = unlike(float(limits.least[high[0]]), float(limits.upper[high[0]]))
@@ -171,9 +167,7 @@ def _refuse_group(limits: Limits, group: Group) -> None:
     if caps.sum() < group.lower - _ROUNDING:
         most, low = unlike(float(caps.sum()), group.lower)
         if not len(caps):
-            raise ContradictionError(
-                f"{floor}: none of its {len(group.members)} names can be bought at the first bar; lower it"
-            )
+            raise ContradictionError(f"{floor}: none of its {len(group.members)} names can be bought at the first bar; lower it")
         raise ContradictionError(f"min_{key} {item}={low}: its {_names(caps)} hold {most}; lower it or raise max_weight")
     if caps[: group.max_names].sum() < group.lower - _ROUNDING:
         most, low = unlike(float(caps[: group.max_names].sum()), group.lower)

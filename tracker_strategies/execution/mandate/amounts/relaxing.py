@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.amounts import nearest
-from tracker_strategies.execution.mandate.dual import group_rows
+from tracker_strategies.execution.mandate.amounts.dual import group_rows
+from tracker_strategies.execution.mandate.amounts.solver import nearest
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Region
 from tracker_strategies.execution.mandate.metric import Metric
 
@@ -67,8 +67,8 @@ def relax(region: Region, *, must: FloatArray | None = None, tradable: BoolArray
     floor = np.zeros(n) if must is None else np.where(fixed, 0.0, np.minimum(np.maximum(must, 0.0), region.lower))
     amounts = _least_amounts(region, floor, fixed)
     for safety in SAFETY:
-        # The total is an equality: moved beyond its amount only where it must be, as all names may be fixed.
-        for shift in (0.0, safety):
+        # The total is an equality: it moves by a rounding only where it must, as when all names are full or fixed.
+        for shift in (0.0, -safety, safety):
             relaxed, gave = _moved(region, amounts, floor, safety, shift)
             if _has_point(relaxed):
                 return relaxed, gave
@@ -222,8 +222,6 @@ def _moved(
     """Return the region with its bounds moved, and what gave way."""
     total, turnover = float(region.total), float(region.turnover)
     idle, borrowed, more = (float(amounts[kind][0]) for kind in ("total", "min_cash", "max_turnover"))
-    idle += shift if idle > 0.0 else 0.0
-    borrowed += shift if borrowed > 0.0 else 0.0
 
     def lowered(bound: FloatArray, by: FloatArray) -> FloatArray:
         return np.where(by > 0.0, np.maximum(bound - by - safety, 0.0), bound)
@@ -235,7 +233,7 @@ def _moved(
         region,
         lower=lowered(region.lower, amounts["min_weight"] + amounts["must"]),
         upper=raised(region.upper, amounts["max_weight"], np.where(region.upper > 0.0, 1.0, np.maximum(region.held, 0.0))),
-        total=total - idle + borrowed,
+        total=total - idle + borrowed + shift,
         group_lower=lowered(region.group_lower, amounts["min_sector"]),
         group_upper=raised(region.group_upper, amounts["max_sector"], np.inf),
         turnover=turnover + more + safety if more > 0.0 else turnover,

@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 
 from tracker_strategies.execution.mandate.limits import BoolArray
-from tracker_strategies.execution.mandate.support import Bar, Point
+from tracker_strategies.execution.mandate.names.support import Bar, Point
 
 
 def exchanges(bar: Bar, point: Point, enough: float, most: int) -> list[BoolArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.lot_search import ROUNDING, BoolArray, LotSearch
+from tracker_strategies.execution.mandate.lots.search import ROUNDING, BoolArray, LotSearch
 
 
 def cure(search: LotSearch) -> None:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.amounts import nearest
+from tracker_strategies.execution.mandate.amounts.solver import nearest
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Region
 from tracker_strategies.execution.mandate.metric import Metric
-from tracker_strategies.execution.mandate.support import Bar, Point, on_support
+from tracker_strategies.execution.mandate.names.support import Bar, Point, on_support
 
 _ROUNDING = 1e-12
 #: Shares of half the turnover that leaving names may take: less where cures of other limits need the rest.

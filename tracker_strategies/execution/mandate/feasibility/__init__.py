@@ -1,0 +1,5 @@
+"""Whether limits can hold together, before anything runs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

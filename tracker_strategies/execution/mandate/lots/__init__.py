@@ -1,0 +1,5 @@
+"""Whole lots for weights that were wanted in fractions."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+from .rounding import round_lots as round_lots

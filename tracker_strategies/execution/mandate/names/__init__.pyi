@@ -1,0 +1,2 @@
+from .choosing import Chosen as Chosen
+from .choosing import choose as choose
