@@ -9,6 +9,7 @@ from ._version import __version__ as __version__
 from .analysis.analyzers import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .analysis.analyzers import HoldingsAnalyzer as HoldingsAnalyzer
 from .analysis.analyzers import TrackingAnalyzer as TrackingAnalyzer
+from .analysis.mandate_analyzer import MandateAnalyzer as MandateAnalyzer
 from .analysis.pages.comparison_page import comparison as comparison
 from .analysis.pages.tear_sheet import tearsheet as tearsheet
 from .analysis.record import RunRecord as RunRecord
@@ -22,6 +23,7 @@ from .errors import ParameterError as ParameterError
 from .errors import TrackerError as TrackerError
 from .execution.commission import charge as charge
 from .execution.costs import CostModel as CostModel
+from .execution.mandate.mandate import Mandate as Mandate
 from .runner import backtest as backtest
 from .strategies import AdaGradTracker as AdaGradTracker
 from .strategies import AdaptiveDiscountTracker as AdaptiveDiscountTracker

@@ -13,8 +13,8 @@ from tests.storm.rules import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class Seen:
-    """What a run did, as arrays: rows are bars. `orders` are fills: date, symbol, size, price, commission; `breaches` are what the
-    product wrote down itself.
+    """What a run did, as arrays: rows are bars. `orders` are fills: date, symbol, size, price, commission; `breaches` are what
+    the product wrote down itself.
     """
 
     panel: MarketPanel

@@ -3,6 +3,7 @@ from .analyzers import HoldingsAnalyzer as HoldingsAnalyzer
 from .analyzers import TrackingAnalyzer as TrackingAnalyzer
 from .entry import Entry as Entry
 from .entry import EntryWatch as EntryWatch
+from .mandate_analyzer import MandateAnalyzer as MandateAnalyzer
 from .metrics import tracking_metrics as tracking_metrics
 from .pages import comparison as comparison
 from .pages import tearsheet as tearsheet

@@ -136,7 +136,7 @@ def bars_outside(breaches: pd.DataFrame | None, kind: str) -> int:
     return 0 if breaches is None else int(breaches.loc[breaches["kind"] == kind, "date"].nunique())
 
 
-def sentence(breaches: pd.DataFrame, n_bars: int) -> str:
+def limits_told(breaches: pd.DataFrame, n_bars: int) -> str:
     """How the limits were kept, in one sentence."""
     active, forced = (bars_outside(breaches, kind) for kind in ("active", "forced"))
     text = f"limits kept in {n_bars - active - forced} of {n_bars} decisions"

@@ -1,10 +1,12 @@
-"""What a run was asked for per year, and what it delivered: a margin over the index, a budget for the tracking error."""
+"""What a run was asked for, and what it delivered: a margin over the index, a budget for the tracking error, limits, lots."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tracker_strategies._checks import fraction
 from tracker_strategies.strategies.target import margin_of
@@ -21,9 +23,14 @@ def goals_of(record: RunRecord) -> dict[str, float]:
     ``max_tracking_error``, ``te_year``, ``budget_used``
         The budget; the RMS tracking error of the scored bars times the root of the bars per year; the second over the first.
         Above 1 is what the tracker misses without any tilt, or what came faster than the tilt could be cut.
+    ``leftover_cash``, ``rounding_te``
+        With whole lots: the median share of the account that decisions left in cash, and the tracking error per bar that rounding
+        was expected to cost.
     """
     params, metrics, year = record.params, record.metrics(), record.periods_per_year
     found: dict[str, float] = {}
+    if record.rounding is not None:
+        found |= {"leftover_cash": float(np.median(record.part.idle_cash)), "rounding_te": record.rounding}
     if "confirm_margin" not in params:  # not a strategy of ours: its margin may be another thing
         return found
     if params.get("margin") is not None:
@@ -41,6 +48,9 @@ def goals_told(strategy: str, goals: Mapping[str, float]) -> list[str]:
     """The same as sentences, for a table."""
     percent = {key: 100.0 * value for key, value in goals.items()}
     told = []
+    if "rounding_te" in goals:
+        cash, te = percent["leftover_cash"], 100.0 * percent["rounding_te"]
+        told.append(f"{strategy}: whole lots leave {cash:.2f} % in cash (median) and are expected to cost {te:.1f} bp per bar.")
     if "margin" in goals:
         asked, delivered = percent["margin"], percent["excess_per_year"]
         told.append(f"{strategy}: {asked:+.2f} % per year over the index asked, {delivered:+.2f} % delivered.")

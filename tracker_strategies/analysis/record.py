@@ -75,6 +75,8 @@ class RunRecord:
         Where the run was outside its limits, as :mod:`~tracker_strategies.analysis.breaches` tells; None where it had none.
     invested : float
         Share of the account that decisions invest where no limit forbids it.
+    rounding : float, optional
+        Tracking error per bar that rounding to whole lots was expected to cost, RMS over the decisions; None without lots.
     whole : RunRecord, optional
         The run that this is the scored part of.
     """
@@ -102,6 +104,7 @@ class RunRecord:
     entry: Entry = field(default_factory=Entry)
     breaches: pd.DataFrame | None = None
     invested: float = 1.0
+    rounding: float | None = None
     whole: RunRecord | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -39,6 +39,8 @@ def new_record(
     if keeper is not None and columns.get("decisions") is not None:
         arrays = (columns[name] for name in ("symbols", "dates", "weights", "decisions"))
         columns |= {"breaches": breach_table(keeper, *arrays), "invested": keeper.promised.total}
+        if keeper.rounding[1]:
+            columns["rounding"] = math.sqrt(keeper.rounding[0] / keeper.rounding[1])
     return RunRecord(
         strategy=getattr(cls, "alias_name", "") or cls.__name__,
         params={**params, **({} if costs is None else {"costs": asdict(costs)})},

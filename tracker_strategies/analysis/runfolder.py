@@ -117,6 +117,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             diagnostics=_optional(place / "diagnostics.parquet", lambda frame: frame),
             breaches=_optional(place / "breaches.parquet", lambda frame: frame),
             invested=told.get("invested", 1.0),
+            rounding=told.get("rounding"),
             seen=None if seen.all() else seen,
             blend=np.array(told["blend"] if "blend" in told else told["omega"] or ()),  # its name before
             events=tuple(told["events"]),
@@ -201,6 +202,7 @@ def describe(
         "bars_per_year": record.periods_per_year,
         "entry": asdict(record.entry),
         "invested": record.invested,
+        "rounding": record.rounding,
         "first_scored": first_scored(scored),
         "events": list(record.events),
         "cash": float(record.value[0]),

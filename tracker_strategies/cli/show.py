@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from datafeeds.files import json_text
+from tracker_strategies.analysis.breaches import limits_told
 from tracker_strategies.analysis.goals import goals_of, goals_told
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.pages.words import unscored
@@ -29,7 +30,8 @@ def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, a
         print(json_text(metrics[records[0].strategy] if len(records) == 1 else metrics))
     else:
         Console().print(metrics_table(records, setting))
-        for sentence in (words for r in records for words in goals_told(r.strategy, goals_of(r))):
+        kept = [f"{r.strategy}: {limits_told(r.breaches, len(r.dates))}." for r in records if r.breaches is not None]
+        for sentence in (*kept, *(words for r in records for words in goals_told(r.strategy, goals_of(r)))):
             Console().print(escape(sentence), highlight=False, soft_wrap=True)
     notes = Console(stderr=True)
     for words in unscored(records):

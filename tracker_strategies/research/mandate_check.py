@@ -86,7 +86,7 @@ def _not_bought(bound: Bound, cash: float) -> dict[str, str]:
 def _without_sector(mandate: Mandate, panel: MarketPanel) -> list[str]:
     if mandate.sectors is None:
         return []
-    of, allowed = grouping_of("sector", mandate.sectors, panel.symbols), may_hold(mandate, panel.symbols)
+    of, allowed = grouping_of("sector", mandate.sectors), may_hold(mandate, panel.symbols)
     return [name for name, may in zip(panel.symbols, allowed, strict=True) if may and name not in of]
 
 

@@ -31,8 +31,8 @@ def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
     mandate = mandate.merged(own)
     if mandate.max_names is not None and mandate.max_names >= len(symbols):
         mandate = mandate.overruled({"max_names": None})  # as many as there are: no limit
-    groups = {name: rules | {"of": grouping_of(name, rules["of"], symbols)} for name, rules in (mandate.groups or {}).items()}
-    sectors = None if mandate.sectors is None else grouping_of("sector", mandate.sectors, symbols)
+    groups = {name: rules | {"of": grouping_of(name, rules["of"])} for name, rules in (mandate.groups or {}).items()}
+    sectors = None if mandate.sectors is None else grouping_of("sector", mandate.sectors)
     mandate = mandate.overruled({"sectors": sectors, "groups": groups or None})
     for name, value in mandate.plain().items():
         setattr(p, name, value)

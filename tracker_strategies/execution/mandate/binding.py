@@ -95,8 +95,8 @@ def _by_name(what: str, given: Mapping[str, float] | None, symbols: Sequence[str
     return np.array([given.get(symbol, rest) for symbol in symbols], dtype=np.float64)
 
 
-def grouping_of(name: str, given: Any, symbols: Sequence[str]) -> dict[str, str]:
-    """The group of each of these names that has one, from a file or a mapping."""
+def grouping_of(name: str, given: Any) -> dict[str, str]:
+    """The group of each name, from a file or a mapping; it may know more names than there are."""
     if given is None:
         return {}
     if isinstance(given, str):
@@ -104,7 +104,7 @@ def grouping_of(name: str, given: Any, symbols: Sequence[str]) -> dict[str, str]
 
         column = None if name == "sector" else name
         given = read_sectors(given, column=column) if column and _has_column(given, column) else read_sectors(given)
-    return {symbol: given[symbol] for symbol in symbols if symbol in given}
+    return dict(given)
 
 
 def _has_column(file: str, column: str) -> bool:
@@ -126,7 +126,9 @@ def _groups(
     """The groups of one grouping that have a limit."""
     if given is None or not (most or least or names):
         return []
-    of = grouping_of(grouping, given, symbols)
+    of = grouping_of(grouping, given)
+    if not any(symbol in of for symbol in symbols):
+        raise UniverseError(f"none of the {len(symbols)} names has a {grouping}; are they spelt alike?")
     allowed = may_hold(mandate, symbols)
     missing = [symbol for symbol, may in zip(symbols, allowed, strict=True) if may and symbol not in of]
     if missing and mandate.unmapped == "refuse":
@@ -153,6 +155,13 @@ def _groups(
         if cap is None and not floor and count is None:
             continue
         members = np.flatnonzero(np.array([of.get(symbol) == name for symbol in symbols]))
+        named = (least or {}).get(name)
+        if not len(members) and named:
+            raise UniverseError(
+                f"min_{grouping} {name}={100.0 * named:g} %: none of the {len(symbols)} names is in it; leave it out"
+            )
+        if not len(members):
+            continue  # a group that others have: there is nothing to limit
         top = 1.0 if cap is None else cap * (1.0 - spare)
         found.append(Group(grouping, name, members, min(floor * (1.0 + spare), 1.0), top, count))
     return found

@@ -65,6 +65,8 @@ class Keeper:
         Whether the account has been at its target once.
     forced : list of Forced
         Limits that gave way so far, in the order of time.
+    rounding : (float, int)
+        Sum of the squared tracking errors per bar that rounding to lots is expected to cost, and the number of decisions.
     """
 
     def __init__(self, mandate: Mandate, symbols: Sequence[str]) -> None:
@@ -80,6 +82,7 @@ class Keeper:
         self.model = ErrorModel(len(symbols))
         self.entered = False
         self.forced: list[Forced] = []
+        self.rounding = (0.0, 0)
         self._members = tuple(group.members for group in limits.groups)
         self._group_lower = np.array([group.lower for group in limits.groups])
         self._group_upper = np.array([group.upper for group in limits.groups])
@@ -119,8 +122,7 @@ class Keeper:
 
     def is_breached(self, account: Account) -> bool:
         """Whether what is held is over a limit that a trade could restore."""
-        tradable = self._in(account.tradable)
-        return self.promised.is_breached(self._in(account.held), tradable)
+        return self.promised.is_breached(self._in(account.held), self._in(account.tradable))
 
     # -- deciding ----------
 
@@ -168,7 +170,9 @@ class Keeper:
         shares = None
         if bar.lots is not None:
             shares = self._shares(weights, region, bar, account, metric, costs)
-            weights = shares * self._in(account.prices) / account.value
+            wanted, weights = weights, shares * self._in(account.prices) / account.value
+            if note:
+                self.rounding = (self.rounding[0] + metric.square(weights - wanted), self.rounding[1] + 1)
             aim = weights if np.isinf(turnover) else aim
         self._aim = aim
         if note and not bar.can_sell.all():

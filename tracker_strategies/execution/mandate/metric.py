@@ -30,6 +30,11 @@ class Metric(NamedTuple):
     d: FloatArray
     B: FloatArray
 
+    def square(self, difference: FloatArray) -> float:
+        """Return the squared tracking error that a difference of weights is expected to make on a bar."""
+        exposed = difference @ self.B
+        return float(self.d @ (difference * difference) + exposed @ exposed)
+
 
 FLOOR = 0.05
 """Least variance that a name has on its own, as a share of the median variance of all names."""
