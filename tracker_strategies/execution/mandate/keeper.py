@@ -14,8 +14,8 @@ import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.account import Account, Decided
-from tracker_strategies.execution.mandate.amounts.relaxing import relax
-from tracker_strategies.execution.mandate.amounts.solver import Start, inside, nearest
+from tracker_strategies.execution.mandate.amounts.allowed import nearest_allowed
+from tracker_strategies.execution.mandate.amounts.solver import Start, inside
 from tracker_strategies.execution.mandate.banding import banded
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility.checking import check
@@ -35,7 +35,7 @@ SAME = 1e-13
 HORIZON = 5.0
 #: By how much a weight may be over a limit before it is cured: rounding.
 SLACK = 1e-9
-#: Cost of trading in basis points that is reckoned with where a limit binds and nobody says another.
+#: Least cost of trading in basis points that is reckoned with where a limit binds.
 NOMINAL = 40.0
 
 
@@ -239,22 +239,24 @@ class Keeper:
         self, target: FloatArray, region: Region, tradable: BoolArray, metric: Metric, date: Any, *, note: bool
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
-        if not self.mandate.cost_aware and inside(target, region):
+        within = inside(target, region)
+        if within and not self.mandate.cost_aware:
             return target, region
-        price = self._price_of_trading()
-        solution = nearest(target, region, metric, no_trade=price, start=self._start)
-        if not solution.feasible:
-            region, gave = relax(region, must=self.limits.must, tradable=tradable)
-            solution = nearest(target, region, metric, no_trade=price)
-            if note:
-                self.forced += said(gave.get("relaxed", ()), date, self.symbols, self.limits)
-            assert solution.feasible, "a region that has given way is not empty"
+        price = self._price_of_trading(within=within)
+        solution, region, gave = nearest_allowed(
+            target, region, metric, must=self.limits.must, tradable=tradable, no_trade=price, start=self._start
+        )
+        if note:
+            self.forced += said(gave.get("relaxed", ()), date, self.symbols, self.limits)
         self._start = solution.multipliers
         return solution.weights, region
 
-    def _price_of_trading(self) -> float:
-        """What a unit of trade costs, in expected squared error: it has to pay over the next bars."""
-        return 1e-4 * (self.mandate.cost_aware or NOMINAL) * self.model.tracking_error / HORIZON
+    def _price_of_trading(self, *, within: bool) -> float:
+        """What a unit of trade costs, in expected squared error: it has to pay over the next bars. Outside the limits it costs at
+        least the nominal price: what is nearest changes with every bar, and following it does not pay.
+        """
+        cost = max(self.mandate.cost_aware or 0.0, 0.0 if within else NOMINAL)
+        return 1e-4 * cost * self.model.tracking_error / HORIZON
 
     def _shares(
         self, weights: FloatArray, region: Region, bar: _Bar, account: Account, metric: Metric, costs: CostModel
