@@ -84,8 +84,9 @@ class Keeper:
         self.forced: list[Forced] = []
         self.rounding = (0.0, 0)
         self._members = tuple(group.members for group in limits.groups)
-        self._group_lower = np.array([group.lower for group in limits.groups])
-        self._group_upper = np.array([group.upper for group in limits.groups])
+        self._group_lower, self._group_upper = (
+            np.array([getattr(g, side) for g in limits.groups]) for side in ("lower", "upper")
+        )
         self._chooses = limits.max_names is not None or bool(limits.least.any()) or any(g.max_names for g in limits.groups)
         self._start: Start | None = None  # multipliers of the bar before, which save time; and those of the choice of names
         self._names: Start | None = None
@@ -116,9 +117,8 @@ class Keeper:
         """See whether the account has reached its target."""
         if self.entered or self._aim is None:
             return
-        worth = np.where(sizes > 0.0, sizes * prices, 0.0)
-        held = self._in(worth) / (cash + float(worth.sum()))
-        self.entered = bool(held.any()) and float((self._aim - held).sum()) <= NEAR
+        worth = float(np.where(sizes > 0.0, sizes * prices, 0.0).sum())
+        self.entered = worth > 0.0 and float(self._aim.sum()) - worth / (cash + worth) <= NEAR
 
     def is_breached(self, account: Account) -> bool:
         """Whether what is held is over a limit that a trade could restore."""
@@ -154,7 +154,7 @@ class Keeper:
             Whether to write down which limits gave way.
         """
         held, active = self._in(account.held), self._in(account.active)
-        if not self.has_decided:
+        if self._aim is None:
             self._refuse(account, active)
         target = held if wish is None else self._in(wish) * self.limits.total
         limit = self.turnover_limit
