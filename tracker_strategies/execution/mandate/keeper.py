@@ -95,11 +95,6 @@ class Keeper:
     # -- what it knows ----------
 
     @property
-    def has_decided(self) -> bool:
-        """Whether it has been asked before."""
-        return self._aim is not None
-
-    @property
     def aim(self) -> FloatArray | None:
         """(N,) weights that the account is on its way to: the latest decision, whatever the turnover allows of it in one go."""
         return None if self._aim is None else self._out(self._aim)
