@@ -186,8 +186,8 @@ class Rebalancer:
         """The plan at s*, if it can be paid for when rid of dust; in all other cases bisection on s."""
         value = cash + have
         goal = scaled(weights, value)
-        want = goal / prices
         dust, part = DUST * value, 1.0 - keep
+        want = np.where(goal > dust, goal / prices, 0.0)  # a target below rounding is none, and its position is sold in full
 
         def plan_at(s: float, worth: FloatArray | None = None) -> FloatArray:
             target = scaled(want, s)

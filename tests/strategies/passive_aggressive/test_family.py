@@ -32,7 +32,7 @@ CASES = {
         lambda: APAS(6, lam=0.05, nu=2e-4, D=5e-3, eps=1e-3, G=2.0, G_mode="fixed"),
     ),
     "multiplicative-pa": ({"eps": 1e-3}, lambda: MultiplicativePA(6, eps=1e-3)),
-    "slait": ({"lam": 1e-6, "window": 30, "every": 5, "max_weight": 0.5}, lambda: SLAIT(6, lam=1e-6, window=30, every=5, u=0.5)),
+    "slait": ({"lam": 1e-6, "window": 30, "every": 5}, lambda: SLAIT(6, lam=1e-6, window=30, every=5)),
 }
 
 
@@ -108,13 +108,22 @@ def test_signals_do_not_look_ahead():
     check_no_lookahead(run_trend, PANEL, cuts=(0.5,))
 
 
+SECTORS = {f"S{i}": "Energy" if i < 3 else "Utilities" for i in range(6)}
+
+
 def test_limits_hold():
-    record = backtest(PANEL, "apas", {**CLOSE, "max_weight": 0.25, "lam": 0.1})
-    assert record.decisions.max() <= 0.25 + 1e-12
+    for name, params in (("apas", {"lam": 0.1}), ("slait", CASES["slait"][0])):
+        assert backtest(PANEL, name, {**CLOSE, **params}).decisions.max() > 0.25
+        record = backtest(PANEL, name, {**CLOSE, **params, "max_weight": 0.25})
+        assert record.decisions.max() <= 0.25 + 1e-12
     sectors = {"S0": "a", "S1": "a", "S2": "b"}
-    record = backtest(PANEL, "pa", {**CLOSE, "sectors": sectors, "max_sector": 0.3})
-    assert record.decisions[1:, :2].sum(axis=1).max() <= 0.3 + 1e-9
-    assert record.decisions[1:, 2].max() <= 0.3 + 1e-9
+    record = backtest(PANEL, "pa", {**CLOSE, "sectors": sectors, "max_sector": 0.3, "unmapped": "free"})
+    assert record.decisions[:, :2].sum(axis=1).max() <= 0.3 + 1e-9
+    assert record.decisions[:, 2].max() <= 0.3 + 1e-9
+    assert record.decisions[:, 3:].sum(axis=1).max() > 0.3 + 1e-9  # free
+    record = backtest(PANEL, "pa", {**CLOSE, "sectors": sectors, "max_sector": 0.35, "unmapped": "group"})
+    for members in ([0, 1], [2], [3, 4, 5]):
+        assert record.decisions[:, members].sum(axis=1).max() <= 0.35 + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -124,9 +133,11 @@ def test_limits_hold():
         ("apas", {"eps": 1.0}, ParameterError, "eps"),
         ("pas", {"side": "astrology"}, ParameterError, "astrology"),
         ("pas", {"max_tracking_error": -1.0}, ParameterError, "max_tracking_error"),
-        ("pa", {"max_weight": 0.1}, ParameterError, "0.1"),
-        ("pa", {"max_sector": 0.5}, ParameterError, "belong together"),
-        ("pa", {"sectors": {"NOPE": "x"}, "max_sector": 0.5}, UniverseError, "NOPE"),
+        ("pa", {"max_weight": 0.1}, ParameterError, "6 names of at most 10 % hold 60 %, not 100 %"),
+        ("pa", {"max_sector": 0.5}, ParameterError, "max_sector needs to know the sectors"),
+        ("pa", {"sectors": {"NOPE": "x"}, "max_sector": 0.5}, UniverseError, r"6 of 6 names have no sector \(S0, .*unmapped="),
+        ("pa", {"sectors": SECTORS, "max_sector": {"Enrgy": 0.5}}, UniverseError, "'Enrgy', .*did you mean 'Energy'"),
+        ("slait", {"exclude": ["S01"]}, UniverseError, "'S01', .*did you mean 'S[01]'"),
         ("slait", {"measure": "vibes"}, ParameterError, "vibes"),
     ],
 )

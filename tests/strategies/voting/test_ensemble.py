@@ -84,11 +84,11 @@ def test_thirty_names_track_better_than_slait_with_a_few_more(starts):
         ("ensemble", {"discounts": "1.5"}, "discounts"),
         ("pa", {"coordinates": "polar"}, "coordinates"),
         ("least-squares", {"gamma": 0.0}, "gamma"),
-        ("pa", {"max_names": 4}, "max_names"),
-        ("ensemble", {"max_names": 9}, "max_names"),
+        ("pa", {"max_names": "few"}, "max_names"),
+        ("ensemble", {"max_names": 2.5}, "max_names"),
         ("apas", {"max_names": 0}, "max_names"),
-        ("ensemble", {"max_names": 2, "cost_aware": 5.0}, "together"),
-        ("pa", {"cost_aware": -1.0}, "cost_bps"),
+        ("ensemble", {"max_names": 2, "max_weight": "45%"}, "2 names of at most 45 % hold 90 %, not 100 %"),
+        ("pa", {"cost_aware": -1.0}, "cost_aware"),
     ],
 )
 def test_bad_params_are_named(strategy, params, words):

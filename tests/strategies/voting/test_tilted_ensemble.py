@@ -90,7 +90,7 @@ def test_the_tilt_and_the_votes_are_lines():
         ({"lam": -1.0}, "lam"),
         ({"max_tracking_error": -1.0}, "max_tracking_error"),
         ({"side": "moon"}, "side"),
-        ({"max_names": 2, "cost_aware": 5.0}, "together"),
+        ({"max_names": 2, "mandate": {"max_names": 3}}, "max_names=3 in the mandate and max_names=2 as params"),
     ],
 )
 def test_bad_params_are_named(params, words):
