@@ -6,9 +6,9 @@ from . import research as research
 from . import strategies as strategies
 from . import testing as testing
 from ._version import __version__ as __version__
-from .analysis.analyzers import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .analysis.analyzers import HoldingsAnalyzer as HoldingsAnalyzer
 from .analysis.analyzers import TrackingAnalyzer as TrackingAnalyzer
+from .analysis.diagnostics_analyzer import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .analysis.mandate_analyzer import MandateAnalyzer as MandateAnalyzer
 from .analysis.pages.comparison_page import comparison as comparison
 from .analysis.pages.tear_sheet import tearsheet as tearsheet

@@ -12,7 +12,8 @@ import numpy as np
 from datafeeds import IndexData, MarketPanel
 from datafeeds.feeds.clock import PanelClock
 from tracker_strategies.algorithms.numerics import kernels
-from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.diagnostics_analyzer import DiagnosticsAnalyzer
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import ParameterError

@@ -15,6 +15,7 @@ from tests.markets import ordinary_feeds, random_panel, real_market
 from tracker_strategies import (
     CostModel,
     HoldingsAnalyzer,
+    MandateAnalyzer,
     PATracker,
     TrackingAnalyzer,
     backtest,
@@ -25,10 +26,10 @@ from tracker_strategies import (
     tearsheet,
 )
 from tracker_strategies.analysis.entry import Entry
-from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
+from tracker_strategies.analysis.metrics import LIMIT_KEYS, METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.runfolder import write_run
 from tracker_strategies.cli import app
-from tracker_strategies.errors import DataError
+from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.research import replay
 from tracker_strategies.research.leaderboard.run import entrant, entrants, run_leaderboard
 
@@ -113,7 +114,7 @@ PARAMS = [
 
 @pytest.mark.parametrize("params", PARAMS, ids=lambda p: ", ".join(f"{k}={v}" for k, v in p.items()) or "defaults")
 @pytest.mark.parametrize("panel", [PANEL, LIVING], ids=["complete", "living"])
-def test_replay_cerebro_and_both_analyzers_agree(panel, params):
+def test_replay_cerebro_and_the_analyzers_agree(panel, params):
     costs, params = CostModel(bps=5, min_fee=0.5), {"listing_warmup": 3, **params}
     engine, arrays = backtest(panel, "pa", params, costs=costs), replay(panel, "pa", params, costs=costs)
     assert engine.entry == arrays.entry
@@ -125,9 +126,12 @@ def test_replay_cerebro_and_both_analyzers_agree(panel, params):
     cerebro.addstrategy(PATracker, **params)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+    cerebro.addanalyzer(MandateAnalyzer, _name="limits")
     (run,) = cerebro.run()
+    limits = run.analyzers.limits.get_analysis()
     said = {**run.analyzers.tracking.get_analysis(), **run.analyzers.holdings.get_analysis()}
     assert set(said) == set(METRIC_KEYS)
+    assert {key: limits[key] for key in LIMIT_KEYS} == {key: said[key] for key in LIMIT_KEYS}
     assert said == pytest.approx(engine.metrics(), rel=1e-9, abs=1e-12)
     assert record_of(run).metrics() == pytest.approx(engine.metrics(), rel=1e-9, abs=1e-12)
 
@@ -163,10 +167,13 @@ def test_a_market_that_moves_before_the_fill_delays_nothing():
     assert record.entry == Entry(0, 1, 1)
 
 
-def test_an_account_that_lots_keep_half_in_cash_is_at_its_target():
-    record = backtest(PANEL, "equal-weight", {"lot": 1.0}, cash=700.0)
-    assert 0.3 < record.weights[1].sum() < 0.95
+def test_an_account_that_lots_keep_a_third_in_cash_is_at_its_target():
+    """One lot is all that it can pay."""
+    panel = replace(PANEL, close=np.full_like(PANEL.close, 100.0) * PANEL.close / PANEL.close[0], open=None, high=None, low=None)
+    record = backtest(panel, "equal-weight", {"lot": 1.0, "must_hold": {"S1": 0.01}}, cash=150.0)
+    assert 0.6 < record.weights[1].sum() < 0.75
     assert record.metrics()["n_bars"] == 58
+    assert record.metrics()["idle_cash"] > 0.25
 
 
 def test_a_name_that_cannot_be_bought_on_the_first_bar_is_waited_for():
@@ -247,12 +254,23 @@ def test_a_holiday_of_the_index_is_no_return_of_zero_for_a_strategy_of_other_ori
 
 # -- accounts that never get there ----------
 
+#: Sixty bars are not enough to spend a twentieth of the account.
+SLOW = {"entry_turnover": 0.001}
+
+
+@pytest.mark.parametrize("run", [backtest, replay])
+def test_an_account_too_small_for_any_lot_is_refused(run):
+    with pytest.raises(ParameterError, match=r"cheapest lot of 1e\+09 shares of S3 costs .*, and the account has 1e\+06"):
+        run(PANEL, "pa", {"lot": 1e9})
+
 
 def test_an_account_that_never_trades_has_no_scored_bar(tmp_path):
     run = plain(PANEL, when=1000)
+    told = ("n_bars", "final_value", *LIMIT_KEYS)
     for said in (run.analyzers.tracking.get_analysis(), run.analyzers.holdings.get_analysis(), record_of(run).metrics()):
-        assert all(math.isnan(v) for k, v in said.items() if k not in ("n_bars", "final_value") and not k.startswith("entry"))
+        assert all(math.isnan(v) for k, v in said.items() if k not in told and not k.startswith("entry"))
     m = record_of(run).metrics()
+    assert {m[key] for key in LIMIT_KEYS} == {0}
     assert (m["n_bars"], m["entry_bars"], m["entry_turnover"]) == (0, 59, 0.0)
     assert m["entry_active_return"] == pytest.approx(1.0 - growth(index_returns(PANEL)), rel=1e-9)
     with pytest.raises(DataError, match="never bought anything"):
@@ -260,10 +278,10 @@ def test_an_account_that_never_trades_has_no_scored_bar(tmp_path):
 
 
 def test_a_run_folder_of_an_account_that_never_got_there_is_valid_and_reads_back(tmp_path):
-    record = backtest(PANEL, "pa", {"lot": 1e9})
+    record = backtest(PANEL, "pa", SLOW)
     place = write_run(record, tmp_path / "run", PANEL)
     found = json.loads((place / "metrics.json").read_text(), parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
-    assert (found["n_bars"], found["te_rms"], found["final_value"]) == (0, None, 1e6)
+    assert (found["n_bars"], found["te_rms"], found["final_value"]) == (0, None, record.value[-1])
     assert json.loads((place / "run.json").read_text())["first_scored"] is None
     assert read_run(place).metrics()["n_bars"] == 0
     with pytest.raises(DataError, match="no bar is scored"):
@@ -282,12 +300,14 @@ def test_the_command_line_says_it_in_words_and_prints_valid_json(tmp_path):
     data = tmp_path / "prices.csv"
     PANEL.to_frame().to_csv(data)
     page = tmp_path / "page.html"
-    common = ["compare", "pa", "equal-weight", "--data", str(data), "--lot", "10000", "--cash", "1000", "--json"]
+    common = ["compare", "pa", "equal-weight", "--data", str(data), "--param", "entry_turnover=0.001", "--json"]
     result = CliRunner().invoke(app, common)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
     assert (found["pa"]["n_bars"], found["pa"]["te_rms"]) == (0, None)
-    assert "no bar is scored, because the account never bought anything" in " ".join(result.stderr.split())
+    assert "no bar is scored, because the account never got to its target: raise entry_turnover" in " ".join(
+        result.stderr.split()
+    )
     result = CliRunner().invoke(app, [*common[:-1], "--html", str(page)])
     assert result.exit_code == 0, result.output
     assert "nan" not in result.stdout
@@ -314,7 +334,7 @@ def test_the_leaderboard_scores_what_the_metrics_do_and_names_who_never_got_ther
         m = replay(PANEL, row["strategy"]).metrics()
         assert (row["te_rms"], row["n_bars"]) == (m["te_rms"], m["n_bars"])
     assert result["settings"]["fill"] == "next_open"
-    (row,) = run_leaderboard({"m": PANEL}, [entrant("pa", {"lot": 1e9})])["rows"]
+    (row,) = run_leaderboard({"m": PANEL}, [entrant("pa", SLOW)])["rows"]
     assert "no bar is scored" in row["error"]
 
 

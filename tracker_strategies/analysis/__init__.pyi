@@ -1,6 +1,6 @@
-from .analyzers import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .analyzers import HoldingsAnalyzer as HoldingsAnalyzer
 from .analyzers import TrackingAnalyzer as TrackingAnalyzer
+from .diagnostics_analyzer import DiagnosticsAnalyzer as DiagnosticsAnalyzer
 from .entry import Entry as Entry
 from .entry import EntryWatch as EntryWatch
 from .mandate_analyzer import MandateAnalyzer as MandateAnalyzer

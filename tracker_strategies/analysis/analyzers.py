@@ -12,10 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.account_rows import AccountRows
+from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.order_log import bar_dates, order_table
 from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import FillColumns
 from tracker_strategies.strategies.feeds import find_targets
 from tracker_strategies.strategies.tracker import Tracker
@@ -136,9 +138,10 @@ class TrackingAnalyzer(bt.Analyzer):
 class HoldingsAnalyzer(bt.Analyzer):
     """What was held, traded and paid, bar by bar, for strategies of this project and any other.
 
-    ``get_analysis()`` has turnover, cost_bps, n_holdings, final_value, entry_turnover and entry_cost_bps as
-    :mod:`~tracker_strategies.analysis.metrics` defines them; the arrays behind them are attributes, with all bars: ``weights``
-    (T, N), ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and ``orders`` as a DataFrame.
+    ``get_analysis()`` has turnover, cost_bps, n_holdings, final_value, entry_turnover, entry_cost_bps, breaches_active,
+    breaches_passive, breaches_forced and idle_cash as :mod:`~tracker_strategies.analysis.metrics` defines them; what is behind
+    them are attributes, with all bars: ``weights`` (T, N), ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and
+    ``orders`` and ``breaches`` as DataFrames.
 
     Params:
       - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
@@ -164,6 +167,8 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._prices: list[FloatArray] = []
         self._decisions: list[FloatArray] = []
         self._log: list[FillColumns] = []
+        self._when: list[Any] = []
+        self._keeper: Keeper | None = getattr(getattr(strategy, "tracker", None), "keeper", None)
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
@@ -186,8 +191,10 @@ class HoldingsAnalyzer(bt.Analyzer):
             self._log.append(rows.fills.columns())
         tracker = rows.tracker
         if tracker is not None and tracker.bar is not None:
+            self._when.append(tracker.bar.date)
             self._decisions.append(tracker.weights)
         else:
+            self._when.append(self.strategy.datetime[0])
             chosen = getattr(self.strategy, "weights", None)  # strategies of other origin may have them too
             if chosen is not None:
                 self._decisions.append(np.array(chosen))
@@ -234,17 +241,33 @@ class HoldingsAnalyzer(bt.Analyzer):
         T = len(self._value)
         if not T:
             return OrderedDict()
-        found = _bare_record(self, np.ones((T, 1)), self.weights, symbols=self.symbols, targets=("",)).metrics()
+        found = self._record().metrics()
         return OrderedDict((key, found[key]) for key in METRIC_KEYS if key not in TRACKING_KEYS)
+
+    @property
+    def breaches(self) -> pd.DataFrame | None:
+        """Where the limits were not kept, and why; None for a strategy without limits."""
+        decided = self.decisions
+        if self._keeper is None or decided is None:
+            return None
+        return breach_table(self._keeper, self.symbols, bar_dates(self._when), self.weights, decided)
+
+    def _record(self) -> RunRecord:
+        """What it knows, as a record without an index."""
+        more: dict[str, Any] = {"symbols": self.symbols, "targets": ("",)}
+        if self._keeper is not None:
+            more |= {"breaches": self.breaches, "invested": self._keeper.limits.total, "decisions": self.decisions}
+            more["dates"] = bar_dates(self._when)
+        return _bare_record(self, np.ones((len(self._value), 1)), self.weights, **more)
 
 
 def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: Any) -> RunRecord:
     """What one analyzer knows, as a record: its figures come from where all others do."""
     T = len(analyzer._value)
-    named: dict[str, Any] = {"symbols": (), "periods_per_year": 1.0, **more}
+    dates = np.arange(T).astype("datetime64[D]").astype("datetime64[ns]")
+    named: dict[str, Any] = {"symbols": (), "periods_per_year": 1.0, "dates": dates, **more}
     return RunRecord(
         strategy="",
-        dates=np.arange(T).astype("datetime64[D]").astype("datetime64[ns]"),
         value=np.array(analyzer._value),
         index=index,
         weights=weights,
@@ -255,38 +278,3 @@ def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: 
         entry=analyzer.entry,
         **named,
     )
-
-
-class DiagnosticsAnalyzer(bt.Analyzer):
-    """What a tracker's algorithm says of itself, bar by bar: see ``diagnostics()`` of the algorithms.
-
-    ``get_analysis()`` has the last value of each figure; ``table`` is a DataFrame with one row per bar.
-    """
-
-    def start(self) -> None:
-        """Forget an earlier run."""
-        self._lines = list(getattr(self.strategy, "diagnostic_lines", ()))
-        self._when: list[Any] = []
-        self._said: list[dict[str, float]] = []
-
-    def prenext(self) -> None:
-        """Bars before every feed has begun count too."""
-        self.next()
-
-    def next(self) -> None:
-        """Close of a bar."""
-        tracker: Tracker | None = getattr(self.strategy, "tracker", None)
-        if tracker is not None and tracker.bar is not None and getattr(self.strategy, "new_bar", True):
-            self._when.append(tracker.bar.date)
-            self._said.append(tracker.algorithm.diagnostics())
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """(T, k) figures; NaN where a bar did not have one. ``attrs["lines"]`` names those that tell most."""
-        frame = pd.DataFrame(self._said, index=pd.DatetimeIndex(bar_dates(self._when), name="date"), dtype=float)
-        frame.attrs["lines"] = self._lines
-        return frame
-
-    def get_analysis(self) -> OrderedDict[str, float]:
-        """The latest figures."""
-        return OrderedDict(self._said[-1] if self._said else {})

@@ -104,6 +104,9 @@ TRACKING_KEYS = (
     "entry_active_return",
 )
 
+#: Those that tell how limits were kept.
+LIMIT_KEYS = ("breaches_active", "breaches_passive", "breaches_forced", "idle_cash")
+
 
 def tracking_metrics(returns: ArrayLike, index_returns: ArrayLike) -> dict[str, float]:
     """The figures that need only two series of simple returns of equal length T >= 1."""

@@ -119,7 +119,7 @@ class Rebalancer:
         unchanged: bool = False,
     ) -> FloatArray:
         """The same orders at other prices: sells as they are (never more than held), buys by one common factor if cash no longer
-        suffices.
+        suffices; in whole lots, as many of them as it reaches for.
 
         This is what happens to orders sized at yesterday's close when the market opens elsewhere. `unchanged` says that the
         orders were planned for just these sizes, so that no sell can be too large.
@@ -143,7 +143,8 @@ class Rebalancer:
             return self._worthwhile(sells + some, prices)
 
         if not self.costs.proportional or self.lot:
-            return self._bisect(scaled, prices, cash, reserve)
+            plan = self._bisect(scaled, prices, cash, reserve)
+            return self._put_back(plan, sells + buys, prices, cash, reserve) if self.lot else plan
         if self.costs.by_value:
             worth = inner(buys, prices), inner(sells, prices)
             need, budget = -self.costs.charged(worth[0], worth[0])[0], cash + self.costs.charged(worth[1], -worth[1])[0]
@@ -229,6 +230,17 @@ class Rebalancer:
         if self.costs.proportional:
             return deltas
         return np.asarray(np.where(np.abs(deltas) * prices > self.costs.fees(deltas, prices), deltas, 0.0))
+
+    def _put_back(self, plan: FloatArray, wanted: FloatArray, prices: FloatArray, cash: float, reserve: float) -> FloatArray:
+        """The plan with lots put back that can be paid for after all, the dearest first: a factor takes one of every name."""
+        short = np.flatnonzero(plan < wanted)
+        for i in short[np.argsort(-prices[short], kind="stable")].tolist():
+            more = plan.copy()
+            more[i] = min(more[i] + self.lot, wanted[i])
+            more = self._worthwhile(more, prices)
+            if cash + self.costs.cash_flow(more, prices) >= reserve:
+                plan = more
+        return plan
 
     def _bisect(
         self, plan_at: Callable[[float], FloatArray], prices: FloatArray, cash: float, reserve: float, keep: float = 0.0

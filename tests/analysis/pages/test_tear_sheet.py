@@ -39,9 +39,11 @@ def run(bars=330, names=14, seed=1, strategy="PA", noise=0.002, targets=("S&P <b
     turnover, value = np.r_[0.0, 1.0, np.abs(rng.normal(0.02, 0.01, bars - 1))], np.empty(bars + 1)
     value[0] = 100_000.0
     value[1:] = value[0] * np.cumprod(1 + y[:, 0] + noise * rng.standard_normal(bars))
+    dates = pd.bdate_range("2019-12-31", periods=bars + 1).to_numpy().astype("datetime64[ns]")
+    outside = pd.DataFrame({"date": dates[-3:], "limit": "max_weight", "kind": ["passive", "forced", "passive"][-len(dates) :]})
     return RunRecord(
         strategy=strategy,
-        dates=pd.bdate_range("2019-12-31", periods=bars + 1).to_numpy().astype("datetime64[ns]"),
+        dates=dates,
         value=value,
         index=np.vstack([np.full(2, 3000.0), 3000.0 * np.cumprod(1 + y, axis=0)])[:, : len(targets)],
         targets=targets,
@@ -51,6 +53,8 @@ def run(bars=330, names=14, seed=1, strategy="PA", noise=0.002, targets=("S&P <b
         cost=5e-4 * turnover * value,
         orders=pd.DataFrame(columns=["date", "symbol", "size", "price", "value", "commission"]),
         params={"C": 1.0, "note": "<b>$1</b>"},
+        decisions=weights,
+        breaches=outside,
     )
 
 
@@ -114,7 +118,7 @@ def shown(text):
 #: What people read is the metric times this.
 UNIT = {
     **dict.fromkeys(("te_rms", "te_centred", "mdte", "entry_active_return"), 1e4),
-    **dict.fromkeys(("tracking_difference", "turnover", "entry_turnover"), 100.0),
+    **dict.fromkeys(("tracking_difference", "turnover", "entry_turnover", "idle_cash"), 100.0),
 }
 
 

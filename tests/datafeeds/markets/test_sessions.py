@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from datafeeds import DataError, IndexData, check_sessions, expected_sessions, load_sample, resample
 from datafeeds.feeds.feed import bar_size
 from tests.markets import ordinary_feeds, random_panel, real_market
-from tracker_strategies.analysis.analyzers import DiagnosticsAnalyzer, HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.diagnostics_analyzer import DiagnosticsAnalyzer
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research import replay

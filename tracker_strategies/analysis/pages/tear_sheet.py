@@ -156,6 +156,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
 
     fell = f"against the index, {_day(pd.Timestamp(record.dates[top]))} to {_day(pd.Timestamp(record.dates[deepest]))}"
     entry = ("against the index, in ", own("entry_bars"), " bars; bought ", own("entry_turnover"), ", cost ")
+    limits = "no limits were set" if record.breaches is None else "bars, by prices"
     details: dict[str, tuple[Word, ...]] = {
         "te_rms": (f"per bar; {percent(annualised(m['te_rms'], year), 2)} annualised",),
         "te_centred": (f"per bar; {percent(annualised(m['te_centred'], year), 2)} annualised",),
@@ -168,6 +169,8 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",),
         "n_bars": (f"{year:g} per year",),
         "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
+        "breaches_passive": (f"{limits}; forced on ", own("breaches_forced"), ", by a decision on ", own("breaches_active")),
+        "idle_cash": ("of the account, in cash because a limit forces it",),
         "active_drawdown": (fell if deepest else "never behind its own best",),
         "up_capture": ("of the index's rises; ", own("down_capture"), " of its falls"),
     }

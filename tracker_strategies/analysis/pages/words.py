@@ -53,6 +53,10 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "entry_bars": ("Entry, bars", lambda v: f"{v:,.0f}"),
     "entry_turnover": ("Entry, turnover", lambda v: f"{number(100 * v)}\u202f%"),
     "entry_cost_bps": ("Entry, cost", lambda v: f"{number(v)}\u202fbp"),
+    "breaches_passive": ("Over limits, passive", lambda v: f"{v:,.0f}"),
+    "breaches_forced": ("Over limits, forced", lambda v: f"{v:,.0f}"),
+    "breaches_active": ("Over limits, active", lambda v: f"{v:,.0f}"),
+    "idle_cash": ("Idle cash", lambda v: f"{number(100 * v)}\u202f%"),
 }
 #: Figures of the tear sheet that are not in ``metrics.json``.
 EXTRA: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -77,8 +81,8 @@ def why_unscored(record: RunRecord) -> str:
         there = str(run.dates[run.entry.row].astype("datetime64[D]"))
         return f"because the account got to its target only at the close of {there} and nothing is left after it: give more bars"
     if run.turnover.any():
-        return "because the account never got to its target: raise max_turnover, or give more bars"
-    return "because the account never bought anything: look at lot, band and cash, and whether its orders were rejected"
+        return "because the account never got to its target: raise entry_turnover, or give more bars"
+    return "because the account never bought anything: look at its cash, and whether its orders were rejected"
 
 
 def keys_of(metrics: Sequence[Mapping[str, float]]) -> list[str]:

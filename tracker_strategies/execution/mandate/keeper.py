@@ -234,8 +234,9 @@ class Keeper:
         self, target: FloatArray, region: Region, tradable: BoolArray, metric: Metric, date: Any, *, note: bool
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
-        within = inside(target, region)
-        if within and not self.mandate.cost_aware:
+        within = inside(target, replace(region, turnover=np.inf))  # where the turnover alone binds, it is the price of trading
+        moves = float(np.abs(target - region.held).sum()) if region.turnover < np.inf else 0.0
+        if within and moves <= region.turnover and not self.mandate.cost_aware:
             return target, region
         price = self._price_of_trading(within=within)
         solution, region, gave = nearest_allowed(
