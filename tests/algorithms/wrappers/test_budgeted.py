@@ -23,7 +23,6 @@ from tracker_strategies.algorithms import (
     MultiTargetPA,
     OnlineAlgorithm,
     Tilted,
-    TopNames,
     Vote,
 )
 from tracker_strategies.errors import InputError, ParameterError
@@ -210,7 +209,6 @@ def test_rounds_without_a_view_do_not_make_a_tilt_look_safe() -> None:
         (lambda: Tilted(N, learner=Budgeted(N, learner=PAS(N), plain=PA(N))), "Tilted goes inside Budgeted"),
         (lambda: Vote(N, members=[Budgeted(N, learner=PAS(N), plain=PA(N))]), "Vote goes inside Budgeted"),
         (lambda: Holdings(N, learner=Budgeted(N, learner=PAS(N), plain=PA(N))), "put it around them"),
-        (lambda: Budgeted(N, learner=TopNames(N, learner=PA(N), max_names=2), plain=PA(N)), "limit the names last"),
         (
             lambda: Budgeted(N, learner=PAS(N), plain=PA(N), max_tracking_error="2 percent"),
             "max_tracking_error must be a fraction",

@@ -335,7 +335,7 @@ def test_on_pure_noise_a_report_claims_an_edge_in_at_most_a_tenth_of_markets(tmp
 
 
 def test_a_candidate_that_got_to_its_target_later_is_named_and_not_laid_over_other_bars(tmp_path):
-    space = Space(("pa",), {"max_turnover": (None, 0.1, 1e-6)})
+    space = Space(("pa",), {"entry_turnover": (None, 0.1, 1e-6)})
     data = ("synthetic:n_assets=5,n_bars=80",)
     run_sweep(Sweep(space, data=data, baselines=("equal-weight",)), tmp_path / "whole", jobs=1)
     (told,) = write_report(tmp_path / "whole", draws=200)["settings"]
