@@ -24,6 +24,15 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(p for p in (ROOT 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 
+#: Sectors of the stocks in `prices.csv`.
+SECTORS = {
+    **dict.fromkeys(("AAPL", "AMD"), "Technology"),
+    **dict.fromkeys(("BAC", "JPM"), "Financials"),
+    **dict.fromkeys(("BBY", "HD", "KO"), "Consumer"),
+    **dict.fromkeys(("JNJ", "LLY", "MRK"), "Health Care"),
+    "CVX": "Energy",
+    "GE": "Industrials",
+}
 #: Commands that are parsed and not run, and why.
 NOT_RUN = {
     r"tracker fetch\b": "asks Yahoo: needs the internet",
@@ -58,11 +67,13 @@ def elsewhere(page, kind, text):
 
 
 def steps_of(page):
-    """What is to be run, in order: the words of a command, or Python; and what it should print."""
+    """What is to be run, in order: the words of a command, or Python; what it should print; and files to be written."""
     steps = []
     for kind, text in blocks(page):
         if kind == "text":
             steps[-1]["prints"] = text
+        elif kind == "toml" and (name := re.match(r"# ([\w-]+\.toml)\n", text)):
+            steps.append({"file": name[1], "text": text})
         elif kind in ("bash", "python") and not elsewhere(page, kind, text):
             if kind == "python":
                 steps.append({"python": text})
@@ -81,7 +92,9 @@ def run(steps):
     for step in steps:
         said = io.StringIO()
         with redirect_stdout(said):
-            if "python" in step:
+            if "file" in step:
+                Path(step["file"]).write_text(step["text"], encoding="utf-8")
+            elif "python" in step:
                 exec(compile(step["python"], "a block of the page", "exec"), names)
             else:
                 sys.argv = step["words"]
@@ -111,7 +124,7 @@ def market(tmp_path_factory):
     frame.to_parquet(folder / "prices.parquet")
     members = [f"{name},2000-01-01,{'2011-06-30' if i == 0 else ''}" for i, name in enumerate(stocks)]
     (folder / "members.csv").write_text("\n".join(["symbol,from,to", *members]) + "\n")
-    sectors = [f"{name},{'first' if i < 6 else 'second'}" for i, name in enumerate(stocks)]
+    sectors = [f"{name},{SECTORS.get(name, 'Index')}" for name in frame]  # indices that are not tracked are bought like stocks
     (folder / "sectors.csv").write_text("\n".join(["symbol,sector", *sectors]) + "\n")
     return folder
 

@@ -33,6 +33,8 @@ COSTS = {
 }
 #: Sessions of a paper account.
 PAPER_BARS = 16
+#: Strategies that learn for seconds per bar on a hundred names, and bars of a real market that they see.
+SLOW, SLOW_BARS = ("slait",), 20
 
 
 @dataclass(frozen=True)
@@ -239,6 +241,8 @@ def make_case(
         panel = _real(market.data, market.n_bars)
     else:
         panel = random_panel(market.n_bars, market.n_names, int(rng.integers(10**6)), ohlc=bool(rng.random() < 0.8))
+    if strategy in SLOW and market.data:
+        panel = panel.rows(0, min(SLOW_BARS, panel.n_bars))
     if way == "paper":
         panel = panel.rows(0, min(PAPER_BARS, panel.n_bars))
     if rng.random() < 0.6:
@@ -258,9 +262,7 @@ def make_case(
     if strategy == "buy-and-hold":
         params.pop("rebalance")
     if strategy == "constant-weight" and rng.random() < 0.5:
-        allowed = [name for name in params.get("only", panel.symbols) if name not in params.get("exclude", ())]
-        given = {name: 1.0 for name in _picked(rng, panel.symbols, 3) if name in allowed}
-        params |= {"weights": given} if given else {}
+        params["weights"] = dict.fromkeys(_picked(rng, panel.symbols, 3), 1.0)  # excluded ones among them
     cash = float(rng.choice([1e4, 1e5, 1e6]))
     return Case(
         f"{seed}:{index}", strategy, way, limits, params, str(rng.choice(list(COSTS), p=[0.5, 0.15, 0.1, 0.1, 0.15])), cash, panel

@@ -92,7 +92,8 @@ class Judge:
         for row, limit, item in sorted(seen.rows_of("active")):
             verdict.add("record-active", row, f"the record itself says active: {limit} {item}")
         for t in np.flatnonzero(fresh).tolist():
-            state = self._state(t, seen.held[t], self.life.there[t], self.life.may[t], seen.value[t], self.life.last[t])
+            held = np.where(self.life.gone[t], 0.0, seen.held[t])  # booked out before the decision
+            state = self._state(t, held, self.life.there[t], self.life.may[t], seen.value[t], self.life.last[t])
             self._decision(t, seen.decided[t], state, self.rules)
         for t in range(len(seen.held)):
             self._holding(t, first)

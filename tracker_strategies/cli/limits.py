@@ -95,8 +95,10 @@ class MandateOptions:
             if value is None and key in known:
                 raise ParameterError(f"--param {key}=none contradicts {key}={known[key]!r} in the mandate; say it once")
         if others.get("mandate") is not None:
-            found = found.merged(Mandate.of(others["mandate"]).said(), other="in --param mandate")
-        return found.merged({k: v for k, v in others.items() if k != "mandate" and v is not None}, other="with --param")
+            found = found.merged(found.said() | Mandate.of(others["mandate"]).said(), other="in --param mandate")
+        # With all that is known beside them: a limit on sectors means nothing without the sectors.
+        whole = found.said() | {key: value for key, value in others.items() if key != "mandate" and value is not None}
+        return found.merged(whole, other="with --param")
 
     @property
     def lifted(self) -> tuple[str, ...]:

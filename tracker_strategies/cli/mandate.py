@@ -99,10 +99,11 @@ def show(file: str, found: Mapping[str, Any]) -> None:
         "TE\n% per year",
         "turnover\n% per bar",
         "names\nmean",
-        "idle cash\n%",
+        "cash\n%",
+        "idle\n%",
         box=None,
         padding=(0, 2, 0, 0),
-        caption="Fills at the close, no costs. TE: tracking error, RMS. Idle cash: beyond min_cash.",
+        caption="Fills at the close, no costs. TE: tracking error, RMS. Idle: cash beyond min_cash that a limit forces.",
         caption_justify="left",
     )
     for column in table.columns[1:]:
@@ -118,6 +119,7 @@ def _cells(figures: Mapping[str, Any]) -> list[str]:
         ("te_per_year", 100, ".2f"),
         ("turnover", 100, ".2f"),
         ("n_holdings", 1, ".1f"),
+        ("cash", 100, ".2f"),
         ("idle_cash", 100, ".2f"),
     )
     return ["-" if figures[key] is None else format(scale * figures[key], form) for key, scale, form in scales]

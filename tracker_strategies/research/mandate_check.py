@@ -30,7 +30,8 @@ def look_at_mandate(
         ``cannot_be_bought`` (symbol to the reason), ``no_sector`` (names), ``groups`` (one entry per group: ``grouping``,
         ``name``, ``names``, ``can_be_bought``, ``min``, ``max``, ``max_names``; limits as promised, without headroom), and
         ``price``: ``strategy``, and the figures ``without`` and ``within`` the mandate, fills at the close and no costs
-        (``te_rms``, ``te_per_year``, ``turnover``, ``n_holdings``, ``idle_cash``, ``n_bars``; None where no bar is scored).
+        (``te_rms``, ``te_per_year``, ``turnover``, ``n_holdings``, ``cash`` held, ``idle_cash`` that limits left uninvested,
+        ``n_bars``; None where no bar is scored).
 
     Raises
     ------
@@ -42,8 +43,8 @@ def look_at_mandate(
     bound = check_mandate(panel, cls, limits, cash)
     params = {"fill": "close"}
     runs = {
-        "without": (replay(panel, cls, params, cash=cash), 0.0),
-        "within": (replay(panel, cls, {**params, **limits}, cash=cash), mandate.min_cash),
+        "without": replay(panel, cls, params, cash=cash),
+        "within": replay(panel, cls, {**params, **limits}, cash=cash),
     }
     return {
         "source": panel.source,
@@ -55,7 +56,7 @@ def look_at_mandate(
         "cannot_be_bought": {} if bound is None else _not_bought(bound, cash),
         "no_sector": _without_sector(mandate, panel),
         "groups": [] if bound is None else _groups(bound, cash),
-        "price": {"strategy": strategy, **{name: _figures(*run) for name, run in runs.items()}},
+        "price": {"strategy": strategy, **{name: _figures(run) for name, run in runs.items()}},
     }
 
 
@@ -106,11 +107,11 @@ def _groups(bound: Bound, cash: float) -> list[dict[str, Any]]:
     ]
 
 
-def _figures(record: RunRecord, min_cash: float) -> Mapping[str, Any]:
+def _figures(record: RunRecord) -> Mapping[str, Any]:
     scored, metrics = record.part, record.metrics()
-    idle = np.maximum(1.0 - min_cash - scored.weights[1:].sum(axis=1), 0.0)  # row 0 is where the first scored bar begins
-    found = {key: metrics[key] for key in ("te_rms", "turnover", "n_holdings")}
+    cash = 1.0 - scored.weights[1:].sum(axis=1)  # row 0 is where the first scored bar begins
+    found = {key: metrics[key] for key in ("te_rms", "turnover", "n_holdings", "idle_cash")}
     found["te_per_year"] = metrics["te_rms"] * math.sqrt(record.periods_per_year)
-    found["idle_cash"] = float(idle.mean()) if len(idle) else math.nan
+    found["cash"] = max(float(cash.mean()), 0.0) if len(cash) else math.nan
     known = {key: float(value) if math.isfinite(value) else None for key, value in found.items()}
     return {**known, "n_bars": metrics["n_bars"]}

@@ -168,7 +168,7 @@ class Tracker:
     def _is_entering(self, bar: Bar, route: OrderRoute) -> bool:
         """Whether the account has been on its way to its first target, and is not there yet."""
         keeper = self.keeper
-        if keeper is None or keeper.entered or not keeper.has_decided:
+        if keeper is None or keeper.entered or keeper.aim is None:
             return False
         keeper.look(route.sizes(), bar.close, route.cash())
         return not keeper.entered

@@ -77,7 +77,7 @@ def test_weeks_are_annualised_as_weeks(folder):
 
 def test_an_account_that_cannot_buy_says_so_in_words_and_in_valid_json(folder, capsys):
     panel = market(n_bars=8)
-    account = open_account(folder / "a", panel, "pa", {"lot": 1e9})
+    account = open_account(folder / "a", panel, "pa", faults={"reject": 1.0})
     step_through(account, panel)
     show_report(str(account.folder), out=None, as_json=True)
     told = json.loads(capsys.readouterr().out, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))

@@ -14,8 +14,8 @@ import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.account import Account, Decided
-from tracker_strategies.execution.mandate.amounts.relaxing import relax
-from tracker_strategies.execution.mandate.amounts.solver import Start, inside, nearest
+from tracker_strategies.execution.mandate.amounts.allowed import nearest_allowed
+from tracker_strategies.execution.mandate.amounts.solver import Start, inside
 from tracker_strategies.execution.mandate.banding import banded
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility.checking import check
@@ -35,7 +35,7 @@ SAME = 1e-13
 HORIZON = 5.0
 #: By how much a weight may be over a limit before it is cured: rounding.
 SLACK = 1e-9
-#: Cost of trading in basis points that is reckoned with where a limit binds and nobody says another.
+#: Least cost of trading in basis points that is reckoned with where a limit binds.
 NOMINAL = 40.0
 
 
@@ -84,19 +84,15 @@ class Keeper:
         self.forced: list[Forced] = []
         self.rounding = (0.0, 0)
         self._members = tuple(group.members for group in limits.groups)
-        self._group_lower = np.array([group.lower for group in limits.groups])
-        self._group_upper = np.array([group.upper for group in limits.groups])
+        self._group_lower, self._group_upper = (
+            np.array([getattr(g, side) for g in limits.groups]) for side in ("lower", "upper")
+        )
         self._chooses = limits.max_names is not None or bool(limits.least.any()) or any(g.max_names for g in limits.groups)
         self._start: Start | None = None  # multipliers of the bar before, which save time; and those of the choice of names
         self._names: Start | None = None
         self._aim: FloatArray | None = None
 
     # -- what it knows ----------
-
-    @property
-    def has_decided(self) -> bool:
-        """Whether it has been asked before."""
-        return self._aim is not None
 
     @property
     def aim(self) -> FloatArray | None:
@@ -116,9 +112,8 @@ class Keeper:
         """See whether the account has reached its target."""
         if self.entered or self._aim is None:
             return
-        worth = np.where(sizes > 0.0, sizes * prices, 0.0)
-        held = self._in(worth) / (cash + float(worth.sum()))
-        self.entered = bool(held.any()) and float((self._aim - held).sum()) <= NEAR
+        worth = float(np.where(sizes > 0.0, sizes * prices, 0.0).sum())
+        self.entered = worth > 0.0 and float(self._aim.sum()) - worth / (cash + worth) <= NEAR
 
     def is_breached(self, account: Account) -> bool:
         """Whether what is held is over a limit that a trade could restore."""
@@ -154,7 +149,7 @@ class Keeper:
             Whether to write down which limits gave way.
         """
         held, active = self._in(account.held), self._in(account.active)
-        if not self.has_decided:
+        if self._aim is None:
             self._refuse(account, active)
         target = held if wish is None else self._in(wish) * self.limits.total
         limit = self.turnover_limit
@@ -239,22 +234,25 @@ class Keeper:
         self, target: FloatArray, region: Region, tradable: BoolArray, metric: Metric, date: Any, *, note: bool
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
-        if not self.mandate.cost_aware and inside(target, region):
+        within = inside(target, replace(region, turnover=np.inf))  # where the turnover alone binds, it is the price of trading
+        moves = float(np.abs(target - region.held).sum()) if region.turnover < np.inf else 0.0
+        if within and moves <= region.turnover and not self.mandate.cost_aware:
             return target, region
-        price = self._price_of_trading()
-        solution = nearest(target, region, metric, no_trade=price, start=self._start)
-        if not solution.feasible:
-            region, gave = relax(region, must=self.limits.must, tradable=tradable)
-            solution = nearest(target, region, metric, no_trade=price)
-            if note:
-                self.forced += said(gave.get("relaxed", ()), date, self.symbols, self.limits)
-            assert solution.feasible, "a region that has given way is not empty"
+        price = self._price_of_trading(within=within)
+        solution, region, gave = nearest_allowed(
+            target, region, metric, must=self.limits.must, tradable=tradable, no_trade=price, start=self._start
+        )
+        if note:
+            self.forced += said(gave.get("relaxed", ()), date, self.symbols, self.limits)
         self._start = solution.multipliers
         return solution.weights, region
 
-    def _price_of_trading(self) -> float:
-        """What a unit of trade costs, in expected squared error: it has to pay over the next bars."""
-        return 1e-4 * (self.mandate.cost_aware or NOMINAL) * self.model.tracking_error / HORIZON
+    def _price_of_trading(self, *, within: bool) -> float:
+        """What a unit of trade costs, in expected squared error: it has to pay over the next bars. Outside the limits it costs at
+        least the nominal price: what is nearest changes with every bar, and following it does not pay.
+        """
+        cost = max(self.mandate.cost_aware or 0.0, 0.0 if within else NOMINAL)
+        return 1e-4 * cost * self.model.tracking_error / HORIZON
 
     def _shares(
         self, weights: FloatArray, region: Region, bar: _Bar, account: Account, metric: Metric, costs: CostModel

@@ -167,13 +167,13 @@ class Mandate:
 
     def merged(self, given: Mapping[str, Any], *, other: str = "as params") -> Self:
         """Return a mandate with more limits; the same one said twice with another value is refused."""
-        mine = self.said()
-        new = type(self)(**given).said()
+        mine, both = self.said(), replace(self, **given)
+        new = {name: value for name, value in both.said().items() if name in given}
         for name in mine.keys() & new.keys():
             if mine[name] != new[name]:
+                old, other_value = (_told(each.plain()[name]) for each in (self, both))
                 raise ParameterError(
-                    f"{name}={_told(mine[name])} in the mandate and {name}={_told(new[name])} {other} contradict each other; "
-                    "say it once"
+                    f"{name}={old} in the mandate and {name}={other_value} {other} contradict each other; say it once"
                 )
         return replace(self, **{name: given[name] for name in new})
 

@@ -209,7 +209,8 @@ class SimulatedBroker:
         sizes = np.array([held.sizes.get(ticker, 0.0) for ticker in tickers])
         quoted = np.where(np.isfinite(prices), prices, 1.0)
         known = prices if quotes.lasts is None else np.where(np.isfinite(prices), prices, quotes.lasts)
-        allowed = self._guard.kept(wanted, Account.of(sizes, known, held.cash, None, None), quotes.turnover, self._market)
+        turnover = quotes.turnover if due == "open" else None  # orders for a close were planned at its prices
+        allowed = self._guard.kept(wanted, Account.of(sizes, known, held.cash, None, None), turnover, self._market)
         got = self._market.fit(allowed, sizes, quoted, held.cash)
         costs = self._market.costs
         at, fees = costs.fill_prices(got, quoted), costs.fees(got, quoted)

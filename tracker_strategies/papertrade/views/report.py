@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from datafeeds import IndexData, MarketPanel
 from datafeeds.files import named_errors, write_json
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.entry import Entry, EntryWatch
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 from tracker_strategies.analysis.record import RunRecord
@@ -23,13 +24,13 @@ from tracker_strategies.errors import DataError, MissingExtraError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
-from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.strategies.registry import load_strategy
+from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
 
@@ -96,10 +97,10 @@ def report_of(account: PaperAccount) -> PaperReport:
         raise DataError(f"{len(balances)} sessions so far; a report needs {MIN_SESSIONS}: step on")
     first = history.bars.sessions.index(balances[0]["session"])
     panel = history.panel_until_tomorrow().rows(0, len(history.bars.sessions))
-    backtest, rebalancer = own_backtest(account, panel, first)
+    backtest, tracker = own_backtest(account, panel, first)
     paper = _paper_record(account, history, first, balances, fills, transfers)
-    entry = _entry(paper, history, first, balances, decisions, rebalancer)
-    paper = replace(paper, periods_per_year=backtest.periods_per_year, entry=entry)
+    entry = _entry(paper, history, first, balances, decisions, tracker)
+    paper = replace(paper, periods_per_year=backtest.periods_per_year, entry=entry, **_limits_kept(paper, tracker, decisions))
     size, price = (np.array([f[k] for f in fills]) for k in ("size", "price"))
     decided = np.array([f["decided"] for f in fills])
     traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
@@ -133,8 +134,8 @@ def report_of(account: PaperAccount) -> PaperReport:
     return PaperReport(paper, backtest, gap)
 
 
-def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple[RunRecord, Rebalancer]:
-    """The strategy in cerebro on the account's bars, trading from the account's first session on; and its rebalancer."""
+def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple[RunRecord, Tracker]:
+    """The strategy in cerebro on the account's bars, trading from the account's first session on; and its tracker."""
     config = account.config
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(panel).add_to(cerebro, lazy=True)
@@ -154,16 +155,36 @@ def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple
         record,
         strategy=f"{record.strategy}, backtest",
         entry=record.entry.later(first),
+        breaches=None if record.breaches is None else record.breaches[record.breaches["date"] >= record.dates[first]],
         **{k: getattr(record, k)[first:] for k in columns},
     )
-    return own, run.tracker.rebalancer
+    return own, run.tracker
 
 
-def _entry(paper: RunRecord, history: History, first: int, balances: Any, decisions: Any, rebalancer: Rebalancer) -> Entry:
+def _limits_kept(paper: RunRecord, tracker: Tracker, decisions: Any) -> dict[str, Any]:
+    """What the account decided, and where it was outside its limits; nothing for one without limits."""
+    keeper = tracker.keeper
+    if keeper is None:
+        return {}
+    made = {np.datetime64(d["session"], "ns"): np.frombuffer(d["weights"], dtype="<f8") for d in decisions if d["weights"]}
+    rows, standing = [], np.zeros(len(paper.symbols))
+    for date in paper.dates:
+        standing = made.get(date, standing)
+        rows.append(standing)
+    decided = np.array(rows)
+    table = breach_table(keeper, paper.symbols, paper.dates, paper.weights, decided)
+    return {"decisions": decided, "breaches": table, "invested": keeper.promised.total}
+
+
+def _entry(paper: RunRecord, history: History, first: int, balances: Any, decisions: Any, tracker: Tracker) -> Entry:
     """How the paper account got to its target."""
     decided = {d["session"]: np.frombuffer(d["weights"], dtype="<f8") for d in decisions if d["weights"] is not None}
+    keeper = tracker.keeper
+    if keeper is not None and keeper.mandate.entry_turnover is not None:  # on its way to the same weights, fully invested
+        whole = keeper.promised.total
+        decided = {session: w * (whole / w.sum()) if w.any() else w for session, w in decided.items()}
     close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
-    watch = EntryWatch(rebalancer)
+    watch = EntryWatch(tracker.rebalancer)
     for balance, prices, traded in zip(balances, close, paper.turnover, strict=True):
         watch.close(
             np.frombuffer(balance["sizes"], dtype="<f8"),

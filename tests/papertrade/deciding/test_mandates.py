@@ -1,0 +1,68 @@
+"""A paper account keeps its mandate as a backtest does, whatever its broker does with the orders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.markets import random_panel
+from tests.papertrade.deciding.test_parity import LIVING, assert_parity
+from tests.papertrade.harness import open_account, step_through
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.papertrade import PaperAccount
+from tracker_strategies.papertrade.brokers.base import KEPT_BACK
+
+#: Half of the orders fill in part, a third are refused: sells as well as buys.
+FAULTS = {"partial": 0.5, "reject": 0.3, "seed": 3}
+SECTORS = {f"S{i}": ("one", "two")[i % 2] for i in range(6)}
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_names": 3},
+        {"max_names": 3, "max_turnover": 0.1},
+        {"max_weight": 0.25, "min_cash": 0.05},
+        {"sectors": SECTORS, "max_sector": 0.6, "max_names_per_group": 2},
+        {"lot": 1.0, "max_names": 4, "entry_turnover": 0.5},
+        {"exclude": ["S1"], "cost_aware": 20.0, "band": 0.01},
+    ],
+    ids=str,
+)
+def test_limits_decide_and_fill_as_in_a_backtest(folder: Path, params: dict[str, Any]) -> None:
+    panel = random_panel(n_bars=22, n_assets=6, seed=4, ohlc=True, gaps=True)
+    account = open_account(folder / "a", panel, "pa", {**LIVING, **params}, verify_every=9)
+    step_through(account, panel)
+    assert_parity(account, panel, "pa", {**LIVING, **params})
+
+
+def holdings(account: PaperAccount) -> np.ndarray:
+    """(T, N) shares after each session."""
+    with account.journal(readonly=True) as journal:
+        rows = journal.rows("select sizes from balances order by session")
+        return np.array([np.frombuffer(row["sizes"], dtype="<f8") for row in rows])
+
+
+@pytest.mark.parametrize("fill", ["next_open", "close"])
+def test_a_sell_that_does_not_fill_takes_the_entering_buy_with_it(folder: Path, fill: str) -> None:
+    panel = random_panel(n_bars=30, n_assets=8, seed=6, ohlc=True)
+    params = {"max_names": 3, "coordinates": "weights", "fill": fill}
+    account = open_account(folder / "a", panel, "adaptive-lasso", {**LIVING, **params, "theta": 3}, faults=FAULTS)
+    step_through(account, panel)
+    counts = np.count_nonzero(holdings(account), axis=1)
+    assert counts.max() <= 3
+    with account.journal(readonly=True) as journal:
+        kept_back = journal.one("select count(*) from orders where reason = ?", (KEPT_BACK,))
+        refused = journal.one("select count(*) from orders where size < 0 and status in ('rejected', 'cancelled')")
+    assert refused > 0
+    assert kept_back > 0
+
+
+def test_limits_that_cannot_hold_together_open_no_account(folder: Path) -> None:
+    panel = random_panel(n_bars=20, n_assets=6, seed=1, ohlc=True)
+    with pytest.raises(ParameterError, match="2 names of at most 30 % hold 60 %, not 100 %"):
+        open_account(folder / "a", panel, "pa", {"max_names": 2, "max_weight": 0.3})
+    assert not (folder / "a").exists()
