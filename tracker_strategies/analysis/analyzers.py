@@ -256,7 +256,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         """What it knows, as a record without an index."""
         more: dict[str, Any] = {"symbols": self.symbols, "targets": ("",)}
         if self._keeper is not None:
-            more |= {"breaches": self.breaches, "invested": self._keeper.promised.total, "decisions": self.decisions}
+            more |= {"breaches": self.breaches, "invested": self._keeper.limits.total, "decisions": self.decisions}
             more["dates"] = bar_dates(self._when)
         return _bare_record(self, np.ones((len(self._value), 1)), self.weights, **more)
 

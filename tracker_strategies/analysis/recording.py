@@ -38,7 +38,7 @@ def new_record(
     keeper = None if tracker is None else tracker.keeper
     if keeper is not None and columns.get("decisions") is not None:
         arrays = (columns[name] for name in ("symbols", "dates", "weights", "decisions"))
-        columns |= {"breaches": breach_table(keeper, *arrays), "invested": keeper.promised.total}
+        columns |= {"breaches": breach_table(keeper, *arrays), "invested": keeper.limits.total}
         if keeper.rounding[1]:
             columns["rounding"] = math.sqrt(keeper.rounding[0] / keeper.rounding[1])
     return RunRecord(

@@ -173,7 +173,7 @@ def _limits_kept(paper: RunRecord, tracker: Tracker, decisions: Any) -> dict[str
         rows.append(standing)
     decided = np.array(rows)
     table = breach_table(keeper, paper.symbols, paper.dates, paper.weights, decided)
-    return {"decisions": decided, "breaches": table, "invested": keeper.promised.total}
+    return {"decisions": decided, "breaches": table, "invested": keeper.limits.total}
 
 
 def _entry(paper: RunRecord, history: History, first: int, balances: Any, decisions: Any, tracker: Tracker) -> Entry:
@@ -181,7 +181,7 @@ def _entry(paper: RunRecord, history: History, first: int, balances: Any, decisi
     decided = {d["session"]: np.frombuffer(d["weights"], dtype="<f8") for d in decisions if d["weights"] is not None}
     keeper = tracker.keeper
     if keeper is not None and keeper.mandate.entry_turnover is not None:  # on its way to the same weights, fully invested
-        whole = keeper.promised.total
+        whole = keeper.limits.total
         decided = {session: w * (whole / w.sum()) if w.any() else w for session, w in decided.items()}
     close = pd.DataFrame(history.bars.close).ffill().to_numpy()[first:]
     watch = EntryWatch(tracker.rebalancer)
