@@ -214,7 +214,7 @@ def with_gaps(panel: MarketPanel, rng: Rng) -> MarketPanel:
         absent[int(rng.integers(n_bars // 3, n_bars)) :, int(rng.integers(n))] = True
     absent[:, absent.all(axis=0)] = False
     bars = {kind: getattr(panel, kind) for kind in ("close", "open", "high", "low")}
-    holes = {kind: np.where(absent, np.nan, values) for kind, values in bars.items() if values is not None}
+    holes: dict[str, Any] = {kind: np.where(absent, np.nan, values) for kind, values in bars.items() if values is not None}
     return MarketPanel(panel.dates, panel.symbols, targets=panel.targets, target_close=panel.target_close, **holes)
 
 
@@ -231,12 +231,13 @@ def make_case(
     market = market or Market()
     rng = np.random.default_rng((seed, index))
     order = np.random.default_rng(seed).permutation(len(PAIRS))
-    drawn = {
+    drawn: dict[str, Any] = {
         "limits": PAIRS[order[index % len(PAIRS)]],
         "strategy": STRATEGIES[int(rng.integers(len(STRATEGIES)))],
         "way": str(rng.choice(WAYS, p=WAY_SHARES)),
     }
-    limits, strategy, way = limits or drawn["limits"], strategy or drawn["strategy"], way or drawn["way"]
+    limits = limits or tuple(drawn["limits"])
+    strategy, way = strategy or str(drawn["strategy"]), way or str(drawn["way"])
     if market.data:
         panel = _real(market.data, market.n_bars)
     else:

@@ -10,7 +10,7 @@ from tests.storm.books import Batch, Life, Seen, batches
 from tests.storm.cases import Case
 from tests.storm.missed import items_missed, missed_by
 from tests.storm.programs import Bar, State
-from tests.storm.rules import EXACT, RANKS, Bunch, FloatArray, Rules, rules_of
+from tests.storm.rules import EXACT, RANKS, BoolArray, Bunch, FloatArray, Rules, rules_of
 
 #: What may be missing of the target when an account counts as having reached it.
 NEAR = 0.05
@@ -83,9 +83,9 @@ class Judge:
     def judge(self) -> Verdict:
         """All checks."""
         seen, verdict = self.seen, self.verdict
-        made = seen.decided.any(axis=1)
+        made = np.asarray(seen.decided.any(axis=1))
         first = int(made.argmax()) if made.any() else len(made)
-        fresh = made & np.r_[True, (seen.decided[1:] != seen.decided[:-1]).any(axis=1)]
+        fresh: BoolArray = made & np.r_[True, (seen.decided[1:] != seen.decided[:-1]).any(axis=1)]
         verdict.decisions = int(fresh.sum())
         verdict.forced = len({row for row, _, _ in self.forced})
         verdict.passive = len({row for row, _, _ in seen.rows_of("passive")})
@@ -104,7 +104,7 @@ class Judge:
             self._cured()
         return verdict
 
-    def _state(self, row: int, held: FloatArray, there: FloatArray, may: FloatArray, value: float, prices: FloatArray) -> State:
+    def _state(self, row: int, held: FloatArray, there: BoolArray, may: BoolArray, value: float, prices: FloatArray) -> State:
         rules = self.rules
         lots = np.nan_to_num(rules.lot * prices / value, nan=1.0) if rules.lot else None
         return State(held, rules.frozen | ~there, may, self.limit_at(row), lots)
@@ -141,10 +141,10 @@ class Judge:
             if rank != "idle" and free.any():
                 self._told(row, rows, w, free, rank)
 
-    def _whom(self, w: FloatArray, free: FloatArray, rules: Rules, rank: str) -> str:
+    def _whom(self, w: FloatArray, free: BoolArray, rules: Rules, rank: str) -> str:
         return f" ({', '.join(items_missed(w, free, rules, rank)) or 'the whole'})"
 
-    def _told(self, row: int, rows: tuple[int, ...], w: FloatArray, free: FloatArray, rank: str) -> None:
+    def _told(self, row: int, rows: tuple[int, ...], w: FloatArray, free: BoolArray, rank: str) -> None:
         """What gave way must be in the record as forced."""
         if rank == "max_turnover":
             if not any((r, rank, "") in self.forced for r in rows):
@@ -217,7 +217,7 @@ class Judge:
             state = self._state(row, before * batch.prices / value, self.life.there[t], self.life.may[row], value, batch.prices)
             self._decision(t, np.where(weights < 1e-13, 0.0, weights), state, rules, (row, t))
 
-    def _carried_out(self, fresh: FloatArray) -> None:
+    def _carried_out(self, fresh: BoolArray) -> None:
         """What is held after the fills are the shares that were decided, or lie on the way there."""
         if not self.case.cost_model.free or self.fill == "open":
             return

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from tests.storm.rules import RANKS, BoolArray, FloatArray, Rules
 
-TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -136,15 +136,11 @@ class Bar:
             )
             if found.x is None:
                 return None
-            chosen = np.round(found.x)
-            which = self.integers > 0
-            low[which], high[which] = (
-                np.clip(chosen[which], low[which], high[which]),
-                np.clip(chosen[which], low[which], high[which]),
-            )
-        answer = linprog(
-            self.cost(rank), A_ub=matrix, b_ub=right, bounds=np.column_stack((low, high)), method="highs", options=TIGHT
-        )
+            chosen, which = np.clip(np.round(found.x), low, high), self.integers > 0
+            low, high = np.where(which, chosen, low), np.where(which, chosen, high)
+        ends: Any = np.column_stack((low, high))
+        sparse: Any = matrix
+        answer = linprog(self.cost(rank), A_ub=sparse, b_ub=right, bounds=ends, method="highs", options=TIGHT)
         return float(answer.fun) if answer.status == 0 else None
 
 
