@@ -68,12 +68,14 @@ def test_the_account_of_values_equals_cerebro(seed, fill, costs, rebalance, ohlc
 def test_a_replay_tells_the_same_of_itself_as_cerebro():
     panel = random_panel(n_bars=30, n_assets=5, seed=3, gaps=True)
     sectors = {"S0": "Energy", "S1": "Banks", "S2": "Banks"}
-    params = {"sectors": sectors, "max_sector": 0.6, "unmapped": "free", "delist_after": 3}
+    params = {"sectors": sectors, "max_sector": 0.4, "unmapped": "free", "delist_after": 3}
     ours, theirs = (run(panel, "pa", params, costs=CostModel(bps=5)) for run in (replay, backtest))
     for name in ("strategy", "params", "targets", "symbols", "periods_per_year", "events", "sectors", "kernels"):
         assert getattr(ours, name) == getattr(theirs, name), name
     assert ours.sectors == sectors
     assert ours.events
+    pd.testing.assert_frame_equal(ours.breaches, theirs.breaches)
+    assert len(ours.breaches)
 
 
 @pytest.mark.parametrize("fill", ["next_open", "close"])

@@ -235,8 +235,12 @@ class Rebalancer:
         """The plan with lots put back that can be paid for after all, the dearest first: a factor takes one of every name."""
         short = np.flatnonzero(plan < wanted)
         for i in short[np.argsort(-prices[short], kind="stable")].tolist():
+            left = cash + self.costs.cash_flow(plan, prices) - reserve
+            one = -self.costs.cash_flow(np.array([self.lot]), prices[i : i + 1])
+            if left < one:
+                continue
             more = plan.copy()
-            more[i] = min(more[i] + self.lot, wanted[i])
+            more[i] = min(more[i] + self.lot * np.floor(left / one), wanted[i])
             more = self._worthwhile(more, prices)
             if cash + self.costs.cash_flow(more, prices) >= reserve:
                 plan = more

@@ -281,8 +281,8 @@ def _signal(p: Any) -> Any:
 def strategy_of(learner: type[OnlineAlgorithm]) -> type[TrackerStrategy]:
     """The Strategy that runs a learner: the same class at every call.
 
-    Its params are the keyword arguments of the learner; and ``max_weight``, ``sectors`` and ``max_sector`` where that takes a
-    feasible set. For other defaults, or logic of its own, write it out: ``class Mine(TrackerStrategy): learner = ...``.
+    Its params are the keyword arguments of the learner, and those that every strategy has. For other defaults, or logic of its
+    own, write it out: ``class Mine(TrackerStrategy): learner = ...``.
     """
     if "Strategy" not in vars(learner):
         body = {"learner": learner, "__module__": learner.__module__, "__qualname__": f"{learner.__qualname__}.Strategy"}

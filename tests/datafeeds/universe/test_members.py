@@ -209,8 +209,10 @@ def test_sectors_limit_a_strategy(write):
     from tracker_strategies import backtest
 
     sectors = read_sectors(write("symbol,sector\nS0,A\nS1,A\nOTHER,B\n"), PANEL.symbols)
-    record = backtest(PANEL, "pa", {"sectors": sectors, "max_sector": 0.3})
-    assert record.decisions[1:, :2].sum(axis=1).max() <= 0.3 + 1e-9
+    record = backtest(PANEL, "pa", {"sectors": sectors, "max_sector": 0.3, "unmapped": "free"})
+    assert record.decisions[:, :2].sum(axis=1).max() <= 0.3 + 1e-9
+    with pytest.raises(UniverseError, match=r"have no sector \(S2.*unmapped="):
+        backtest(PANEL, "pa", {"sectors": sectors, "max_sector": 0.3})
 
 
 def test_the_real_sectors_cover_the_real_market():
