@@ -88,7 +88,7 @@ def _max_names(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> dic
 
 
 def _max_weight(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> dict[str, Any]:
-    cap = float(np.round(rng.uniform(1.3, 4.0) / len(symbols), 4))
+    cap = min(float(np.round(rng.uniform(1.3, 4.0) / len(symbols), 4)), 0.66)
     if rng.random() < 0.3:
         return {
             "max_weight": {"*": cap, symbols[int(rng.integers(len(symbols)))]: float(np.round(cap * rng.uniform(0.2, 1.5), 4))}
@@ -127,7 +127,7 @@ def _max_sector(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> di
 def _min_sector(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> dict[str, Any]:
     sizes = _shares(of)
     name = str(sizes.index[int(rng.integers(len(sizes)))])
-    return {**_sectors(of), "min_sector": {name: float(np.round(rng.uniform(0.2, 1.5) * sizes[name], 4))}}
+    return {**_sectors(of), "min_sector": {name: min(float(np.round(rng.uniform(0.2, 1.5) * sizes[name], 4)), 1.0)}}
 
 
 def _names_per_group(rng: Rng, symbols: tuple[str, ...], of: Mapping[str, str]) -> dict[str, Any]:

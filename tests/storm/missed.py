@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.storm.books import Life
 from tests.storm.cases import Case
 from tests.storm.programs import Bar, State, feasible
 from tests.storm.rules import EXACT, BoolArray, FloatArray, Rules, rules_of
@@ -52,6 +53,10 @@ def can_begin(case: Case) -> bool | None:
     contradictory = rules.banned & (rules.must > 0.0)
     if contradictory.any() or set(case.params.get("exclude", ())) & set(case.params.get("freeze", ())) or rules.banned.all():
         return False
+    life = Life.of(panel, case.params["listing_warmup"], case.params["delist_after"])
+    wished = [rules.symbols.index(name) for name in case.params.get("weights", rules.symbols)]
+    if not (life.may & ~rules.banned).any(axis=1).all() or rules.banned[wished].all():
+        return None  # a bar on which nothing may be held, or a wish for excluded names alone: nobody knows what to do
     if rules.lot:
         with np.errstate(invalid="ignore"):
             there = there & (rules.lot * panel.close[0] <= np.minimum(rules.cap, rules.total) * case.cash)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.storm.cases import LIMITS, PAIRS, STRATEGIES, WAYS, Case, Market, make_case
+from tests.storm.cases import LIMITS, PAIRS, STRATEGIES, WAYS, Market, make_case
 from tests.storm.mandates import shown, try_case
 
 SEED = 18
@@ -61,20 +61,16 @@ def test_every_limit_is_kept_or_refused(load: int) -> None:
     assert not found, "\n".join(found)
 
 
-@st.composite
-def mandates(draw: st.DrawFn) -> Case:
-    """One to four limits, on a random market with halts."""
-    limits = tuple(draw(st.lists(st.sampled_from(list(LIMITS)), min_size=1, max_size=4, unique=True)))
-    market = Market(n_bars=draw(st.integers(12, 40)), n_names=draw(st.integers(3, 14)), leavers=draw(st.booleans()))
-    strategy = draw(st.sampled_from(STRATEGIES))
-    return make_case(draw(st.integers(0, 10**6)), 0, market, limits=limits, strategy=strategy, way="replay")
-
-
-@given(mandates())
+@given(
+    seed=st.integers(0, 10**6),
+    limits=st.lists(st.sampled_from(list(LIMITS)), min_size=1, max_size=4, unique=True).map(tuple),
+    market=st.builds(Market, n_bars=st.integers(12, 40), n_names=st.integers(3, 14), leavers=st.booleans()),
+    strategy=st.sampled_from(STRATEGIES),
+)
 @settings(max_examples=40, deadline=None)
-def test_random_mandates_are_kept_or_refused(case: Case) -> None:
-    """The same checks, for more limits at once."""
-    result = try_case(case)
+def test_random_mandates_are_kept_or_refused(seed: int, limits: tuple[str, ...], market: Market, strategy: str) -> None:
+    """The same checks, for up to four limits at once, on random markets with halts."""
+    result = try_case(make_case(seed, 0, market, limits=limits, strategy=strategy, way="replay"))
     assert not result.findings, shown(result)
 
 
