@@ -113,8 +113,11 @@ class Judge:
 
     def _decision(self, row: int, w: FloatArray, state: State, rules: Rules, rows: tuple[int, ...] = ()) -> None:
         """All limits of one decision; what they miss must have been unavoidable, and written down (on one of `rows`)."""
-        add, free = self.verdict.add, ~state.fixed
+        add, free = self.verdict.add, ~state.fixed & ~state.leaving
         rows = rows or ((row, row + 1) if self.fill == "open" else (row,))
+        state, payable = replace(state, kept=w), self.payable_at(min(row, *rows))
+        if (w > state.held + EXACT)[state.leaving].any() or (np.isinf(payable) and w[state.leaving].any()):
+            add("universe", row, "a name that may no longer be held is bought, or kept without need")
         if not np.isfinite(w).all() or (w < 0.0).any():
             add("long-only", row, f"decided weight {w.min()!r}")
         if (w[rules.banned] > 0.0).any() or (w[rules.frozen] > 0.0).any():
@@ -128,7 +131,7 @@ class Judge:
         if all(amount <= EXACT for amount in missed.values()):
             return
         allowed: dict[str, float] = {}
-        bar = Bar(rules, replace(state, turnover=self.payable_at(row if self.fill != "open" else min(rows))))
+        bar = Bar(rules, replace(state, turnover=payable))
         for rank in reversed(("idle", *RANKS)):
             amount = missed[rank]
             if amount <= EXACT or (rank == "idle" and state.lots is not None):
@@ -195,6 +198,8 @@ class Judge:
             add("long-only", t, "sold more than was held")
         if (deltas[rules.banned | rules.frozen] != 0.0).any():
             add("exclude", t, "an excluded or frozen name was traded")
+        if (~self.life.may[max(row, 0)] & (deltas > 0.0)).any():
+            add("universe", t, "a name that may not be held was bought")
         if (~self.life.there[t] & (deltas != 0.0)).any():
             add("halted", t, "a name without a price was traded")
         if rules.lot:

@@ -11,7 +11,7 @@ from tests.storm.rules import EXACT, BoolArray, FloatArray, Rules, rules_of
 
 def missed_by(w: FloatArray, state: State, rules: Rules) -> dict[str, float]:
     """By how much a decision misses each limit, summed over names or groups; what cannot be traded is not to blame."""
-    free, lots = ~state.fixed, np.zeros(len(w)) if state.lots is None else state.lots
+    free, lots = ~state.fixed & ~state.leaving, np.zeros(len(w)) if state.lots is None else state.lots
     held = free & (w > 0.0)
     sums = [(float(w[b.mask].sum()), b, float(lots[b.mask].max(initial=0.0))) for b in rules.bunches]
     return {
