@@ -89,7 +89,7 @@ def nearest(
         no_trade = 0.0
     if not isinstance(no_trade, np.ndarray) and no_trade == 0.0 and inside(wish, region):
         return Solution(wish, True, start)
-    if np.logical_or.reduce(region.lower > region.upper):
+    if not len(wish) or np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
     found = _plain(problem, start)
