@@ -22,12 +22,13 @@ def main() -> int:
     one.add_argument("--sectors", help="a table of symbol and sector for --data; other names are a group of their own")
     one.add_argument("--bars", type=int, help="rows of the market: 60 of a random one, 120 of a file")
     one.add_argument("--names", type=int, default=12, help="names of a random market")
+    one.add_argument("--leavers", action="store_true", help="names leave the index and join it while they trade")
     one.add_argument("--strategy", choices=STRATEGIES)
     one.add_argument("--way", choices=WAYS)
     one.add_argument("--limits", help="one or two limits, with a comma between them")
     one.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    market = Market(given.data, given.sectors, given.bars or (120 if given.data else 60), given.names)
+    market = Market(given.data, given.sectors, given.bars or (120 if given.data else 60), given.names, given.leavers)
     seed, first, count = given.seed, 0, given.count
     if given.case:
         seed, first = (int(number) for number in given.case.split(":"))

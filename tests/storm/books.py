@@ -82,6 +82,8 @@ class Life:
             gone[t] = away > patience
             bars = np.where(gone[t], 0, bars)
             may[t] = (bars > warmup) & ~gone[t]
+            if panel.members is not None:
+                may[t] &= panel.members[t]
             price = np.where(there[t], panel.close[t], price)
             last[t] = price
         return cls(there, may, gone, last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Market:
     sectors: str | None = None
     n_bars: int = 60
     n_names: int = 12
+    leavers: bool = False  # whether names leave the index and join it while they trade
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,18 @@ def with_gaps(panel: MarketPanel, rng: Rng) -> MarketPanel:
         absent[int(rng.integers(n_bars // 3, n_bars)) :, int(rng.integers(n))] = True
     absent[:, absent.all(axis=0)] = False
     bars = {kind: getattr(panel, kind) for kind in ("close", "open", "high", "low")}
-    holes = {kind: np.where(absent, np.nan, values) for kind, values in bars.items() if values is not None}
+    holes: dict[str, Any] = {kind: np.where(absent, np.nan, values) for kind, values in bars.items() if values is not None}
     return MarketPanel(panel.dates, panel.symbols, targets=panel.targets, target_close=panel.target_close, **holes)
+
+
+def with_leavers(panel: MarketPanel, rng: Rng) -> MarketPanel:
+    """The panel with an index that some names leave, or join, while they trade."""
+    n_bars, n = panel.close.shape
+    members = np.ones((n_bars, n), dtype=np.bool_)
+    for i in rng.choice(n, size=max(1, n // 4), replace=False).tolist():
+        start = int(rng.integers(1, n_bars))
+        members[start : start + int(rng.integers(2, n_bars)), i] = False
+    return replace(panel, members=members)
 
 
 def make_case(
@@ -231,12 +242,13 @@ def make_case(
     market = market or Market()
     rng = np.random.default_rng((seed, index))
     order = np.random.default_rng(seed).permutation(len(PAIRS))
-    drawn = {
+    drawn: dict[str, Any] = {
         "limits": PAIRS[order[index % len(PAIRS)]],
         "strategy": STRATEGIES[int(rng.integers(len(STRATEGIES)))],
         "way": str(rng.choice(WAYS, p=WAY_SHARES)),
     }
-    limits, strategy, way = limits or drawn["limits"], strategy or drawn["strategy"], way or drawn["way"]
+    limits = limits or tuple(drawn["limits"])
+    strategy, way = strategy or str(drawn["strategy"]), way or str(drawn["way"])
     if market.data:
         panel = _real(market.data, market.n_bars)
     else:
@@ -247,6 +259,8 @@ def make_case(
         panel = panel.rows(0, min(PAPER_BARS, panel.n_bars))
     if rng.random() < 0.6:
         panel = with_gaps(panel, rng)
+    if market.leavers and way != "paper":  # an account keeps bars as they come
+        panel = with_leavers(panel, np.random.default_rng((seed, index, 1)))
     of = _sector_of(market, panel.symbols, rng)
     params: dict[str, Any] = {}
     asked = limits if set(limits) - set(NEED_A_CAP) - {"entry_turnover", "lot", "band", "cost_aware"} else (*limits, "max_weight")

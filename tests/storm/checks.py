@@ -10,7 +10,7 @@ from tests.storm.books import Batch, Life, Seen, batches
 from tests.storm.cases import Case
 from tests.storm.missed import items_missed, missed_by
 from tests.storm.programs import Bar, State
-from tests.storm.rules import EXACT, RANKS, Bunch, FloatArray, Rules, rules_of
+from tests.storm.rules import EXACT, RANKS, BoolArray, Bunch, FloatArray, Rules, rules_of
 
 #: What may be missing of the target when an account counts as having reached it.
 NEAR = 0.05
@@ -83,9 +83,9 @@ class Judge:
     def judge(self) -> Verdict:
         """All checks."""
         seen, verdict = self.seen, self.verdict
-        made = seen.decided.any(axis=1)
+        made = np.asarray(seen.decided.any(axis=1))
         first = int(made.argmax()) if made.any() else len(made)
-        fresh = made & np.r_[True, (seen.decided[1:] != seen.decided[:-1]).any(axis=1)]
+        fresh: BoolArray = made & np.r_[True, (seen.decided[1:] != seen.decided[:-1]).any(axis=1)]
         verdict.decisions = int(fresh.sum())
         verdict.forced = len({row for row, _, _ in self.forced})
         verdict.passive = len({row for row, _, _ in seen.rows_of("passive")})
@@ -104,7 +104,7 @@ class Judge:
             self._cured()
         return verdict
 
-    def _state(self, row: int, held: FloatArray, there: FloatArray, may: FloatArray, value: float, prices: FloatArray) -> State:
+    def _state(self, row: int, held: FloatArray, there: BoolArray, may: BoolArray, value: float, prices: FloatArray) -> State:
         rules = self.rules
         lots = np.nan_to_num(rules.lot * prices / value, nan=1.0) if rules.lot else None
         return State(held, rules.frozen | ~there, may, self.limit_at(row), lots)
@@ -113,8 +113,11 @@ class Judge:
 
     def _decision(self, row: int, w: FloatArray, state: State, rules: Rules, rows: tuple[int, ...] = ()) -> None:
         """All limits of one decision; what they miss must have been unavoidable, and written down (on one of `rows`)."""
-        add, free = self.verdict.add, ~state.fixed
+        add, free = self.verdict.add, ~state.fixed & ~state.leaving
         rows = rows or ((row, row + 1) if self.fill == "open" else (row,))
+        state, payable = replace(state, kept=w), self.payable_at(min(row, *rows))
+        if (w > state.held + EXACT)[state.leaving].any() or (np.isinf(payable) and w[state.leaving].any()):
+            add("universe", row, "a name that may no longer be held is bought, or kept without need")
         if not np.isfinite(w).all() or (w < 0.0).any():
             add("long-only", row, f"decided weight {w.min()!r}")
         if (w[rules.banned] > 0.0).any() or (w[rules.frozen] > 0.0).any():
@@ -128,7 +131,7 @@ class Judge:
         if all(amount <= EXACT for amount in missed.values()):
             return
         allowed: dict[str, float] = {}
-        bar = Bar(rules, replace(state, turnover=self.payable_at(row if self.fill != "open" else min(rows))))
+        bar = Bar(rules, replace(state, turnover=payable))
         for rank in reversed(("idle", *RANKS)):
             amount = missed[rank]
             if amount <= EXACT or (rank == "idle" and state.lots is not None):
@@ -141,10 +144,10 @@ class Judge:
             if rank != "idle" and free.any():
                 self._told(row, rows, w, free, rank)
 
-    def _whom(self, w: FloatArray, free: FloatArray, rules: Rules, rank: str) -> str:
+    def _whom(self, w: FloatArray, free: BoolArray, rules: Rules, rank: str) -> str:
         return f" ({', '.join(items_missed(w, free, rules, rank)) or 'the whole'})"
 
-    def _told(self, row: int, rows: tuple[int, ...], w: FloatArray, free: FloatArray, rank: str) -> None:
+    def _told(self, row: int, rows: tuple[int, ...], w: FloatArray, free: BoolArray, rank: str) -> None:
         """What gave way must be in the record as forced."""
         if rank == "max_turnover":
             if not any((r, rank, "") in self.forced for r in rows):
@@ -195,6 +198,8 @@ class Judge:
             add("long-only", t, "sold more than was held")
         if (deltas[rules.banned | rules.frozen] != 0.0).any():
             add("exclude", t, "an excluded or frozen name was traded")
+        if (~self.life.may[max(row, 0)] & (deltas > 0.0)).any():
+            add("universe", t, "a name that may not be held was bought")
         if (~self.life.there[t] & (deltas != 0.0)).any():
             add("halted", t, "a name without a price was traded")
         if rules.lot:
@@ -217,7 +222,7 @@ class Judge:
             state = self._state(row, before * batch.prices / value, self.life.there[t], self.life.may[row], value, batch.prices)
             self._decision(t, np.where(weights < 1e-13, 0.0, weights), state, rules, (row, t))
 
-    def _carried_out(self, fresh: FloatArray) -> None:
+    def _carried_out(self, fresh: BoolArray) -> None:
         """What is held after the fills are the shares that were decided, or lie on the way there."""
         if not self.case.cost_model.free or self.fill == "open":
             return

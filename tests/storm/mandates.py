@@ -44,7 +44,7 @@ def try_case(case: Case) -> Result:
         seen = run(case)
     except (ParameterError, UniverseError) as refusal:
         result.refused = True
-        if can_begin(case):
+        if can_begin(case) and "all of names that the mandate excludes" not in str(refusal):
             result.findings.append(("refused", 0, f"limits can hold on the first bar, and yet: {refusal}"))
     except Exception as problem:
         where = traceback.extract_tb(problem.__traceback__)[-1]
@@ -113,7 +113,7 @@ def table(results: Iterable[Result]) -> str:
     rows: dict[str, list[float]] = {}
     for result in results:
         exceptions = sum(kind == "exception" for kind, _, _ in result.findings)
-        figures = (1, result.refused, result.decisions, result.forced, result.passive)
+        figures: tuple[float, ...] = (1, result.refused, result.decisions, result.forced, result.passive)
         figures += (len(result.findings) - exceptions, exceptions, result.seconds)
         for name in (" + ".join(result.limits), "all"):
             rows[name] = [a + b for a, b in zip(rows.get(name, [0.0] * len(figures)), figures, strict=True)]

@@ -6,12 +6,12 @@ import numpy as np
 
 from tests.storm.cases import Case
 from tests.storm.programs import Bar, State, feasible
-from tests.storm.rules import EXACT, FloatArray, Rules, rules_of
+from tests.storm.rules import EXACT, BoolArray, FloatArray, Rules, rules_of
 
 
 def missed_by(w: FloatArray, state: State, rules: Rules) -> dict[str, float]:
     """By how much a decision misses each limit, summed over names or groups; what cannot be traded is not to blame."""
-    free, lots = ~state.fixed, np.zeros(len(w)) if state.lots is None else state.lots
+    free, lots = ~state.fixed & ~state.leaving, np.zeros(len(w)) if state.lots is None else state.lots
     held = free & (w > 0.0)
     sums = [(float(w[b.mask].sum()), b, float(lots[b.mask].max(initial=0.0))) for b in rules.bunches]
     return {
@@ -26,7 +26,7 @@ def missed_by(w: FloatArray, state: State, rules: Rules) -> dict[str, float]:
     }
 
 
-def items_missed(w: FloatArray, free: FloatArray, rules: Rules, rank: str, by: float = EXACT) -> list[str]:
+def items_missed(w: FloatArray, free: BoolArray, rules: Rules, rank: str, by: float = EXACT) -> list[str]:
     """Names or groups that are outside a limit."""
     names = np.array(rules.symbols, dtype=object)
     if rank == "max_weight":

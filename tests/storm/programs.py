@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from tests.storm.rules import RANKS, BoolArray, FloatArray, Rules
 
-TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class State:
     """What a decision started from.
 
     `held` are weights, `fixed` names that could not be traded, `may` those that may be held, `turnover` the most that may be
-    traded (infinite where there is no limit), `lots` the values of a lot as shares of the account, or None.
+    traded (infinite where there is no limit), `lots` the values of a lot as shares of the account, or None, `kept` what the
+    decision left of names that may no longer be held.
     """
 
     held: FloatArray
@@ -31,6 +32,12 @@ class State:
     may: BoolArray
     turnover: float = np.inf
     lots: FloatArray | None = None
+    kept: FloatArray | None = None
+
+    @property
+    def leaving(self) -> BoolArray:
+        """Names that are held and may not be: how fast they are sold, the turnover says."""
+        return np.asarray(~self.may & ~self.fixed & (self.held > 0.0))
 
 
 class Bar:
@@ -53,7 +60,7 @@ class Bar:
         self.scale = scale
         W = csr_array(np.diag(scale))
         one = scale[None, :]
-        free = np.flatnonzero(~fixed)
+        free = np.flatnonzero(~fixed & ~state.leaving)
         pick = csr_array(eye_array(n))[free]
         least, must = rules.least.copy(), rules.must.copy()
         lows = np.array([bunch.low for bunch in rules.bunches])
@@ -91,15 +98,17 @@ class Bar:
         ).tocsr()
         self.right = np.concatenate([b for _, b in blocks])
         self.low, self.high = np.zeros(self.size), np.full(self.size, np.inf)
-        self.low[self.at["w"]] = np.where(fixed, held, 0.0) / np.where(fixed, 1.0, scale)
-        self.high[self.at["w"]] = np.where(fixed, held, np.where(can, 1.0 / scale, 0.0))
-        self.low[self.at["z"]] = (fixed & (held > 0.0)).astype(float)
-        self.high[self.at["z"]] = np.where(fixed, (held > 0.0).astype(float), can.astype(float))
+        leaving, kept = state.leaving, held if state.kept is None else state.kept
+        self.low[self.at["w"]] = np.where(fixed, held, np.where(leaving, kept / scale, 0.0))
+        self.high[self.at["w"]] = np.where(fixed, held, np.where(leaving, kept / scale, np.where(can, 1.0 / scale, 0.0)))
+        stay = (fixed & (held > 0.0)) | (leaving & (kept > 0.0))
+        self.low[self.at["z"]] = stay
+        self.high[self.at["z"]] = stay | can
         self.integers = np.zeros(self.size)
         if rules.counts:
             self.integers[self.at["z"]] = 1
         if state.lots is not None:
-            self.integers[self.at["w"]] = ~fixed
+            self.integers[self.at["w"]] = ~fixed & ~leaving
 
     def cost(self, rank: str) -> FloatArray:
         """Sum of the slacks of a limit."""
@@ -136,16 +145,12 @@ class Bar:
             )
             if found.x is None:
                 return None
-            chosen = np.round(found.x)
-            which = self.integers > 0
-            low[which], high[which] = (
-                np.clip(chosen[which], low[which], high[which]),
-                np.clip(chosen[which], low[which], high[which]),
-            )
-        answer = linprog(
-            self.cost(rank), A_ub=matrix, b_ub=right, bounds=np.column_stack((low, high)), method="highs", options=TIGHT
-        )
-        return float(answer.fun) if answer.status == 0 else None
+            chosen, which = np.clip(np.round(found.x), low, high), self.integers > 0
+            low, high = np.where(which, chosen, low), np.where(which, chosen, high)
+        ends: Any = np.column_stack((low, high))
+        sparse: Any = matrix
+        answer = linprog(self.cost(rank), A_ub=sparse, b_ub=right, bounds=ends, method="highs", options=TIGHT)
+        return float(answer.fun) if answer.status == 0 and answer.fun is not None else None
 
 
 def feasible(rules: Rules, state: State) -> bool:

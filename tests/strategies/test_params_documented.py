@@ -7,11 +7,11 @@ import pytest
 
 import indicators
 from datafeeds.feeds.feed import PanelFeed
-from tracker_strategies.analysis import analyzers
+from tracker_strategies import analysis
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 
 WATCHERS = [getattr(indicators, name) for name in indicators.__all__ if hasattr(getattr(indicators, name), "params")]
-ANALYZERS = [analyzers.TrackingAnalyzer, analyzers.HoldingsAnalyzer, analyzers.DiagnosticsAnalyzer]
+ANALYZERS = [analysis.TrackingAnalyzer, analysis.HoldingsAnalyzer, analysis.MandateAnalyzer, analysis.DiagnosticsAnalyzer]
 CLASSES = [TrackerStrategy, *STRATEGIES, *WATCHERS, *ANALYZERS, PanelFeed]
 
 

@@ -65,7 +65,7 @@ def test_every_limit_is_kept_or_refused(load: int) -> None:
 def mandates(draw: st.DrawFn) -> Case:
     """One to four limits, on a random market with halts."""
     limits = tuple(draw(st.lists(st.sampled_from(list(LIMITS)), min_size=1, max_size=4, unique=True)))
-    market = Market(n_bars=draw(st.integers(12, 40)), n_names=draw(st.integers(3, 14)))
+    market = Market(n_bars=draw(st.integers(12, 40)), n_names=draw(st.integers(3, 14)), leavers=draw(st.booleans()))
     strategy = draw(st.sampled_from(STRATEGIES))
     return make_case(draw(st.integers(0, 10**6)), 0, market, limits=limits, strategy=strategy, way="replay")
 

@@ -54,12 +54,15 @@ class ConstantWeight(TrackerStrategy):
 
 def _not_excluded(p: Any) -> Any:
     """The weights that were given, without those of names that the mandate excludes: the others share them."""
+    kept: Any = p.weights
     if isinstance(p.weights, str):
         parts = {part.partition(":")[0].strip(): part for part in p.weights.split(",")}
-        return ",".join(part for name, part in parts.items() if _is_allowed(p, name)) or p.weights
-    if isinstance(p.weights, Mapping):
-        return {name: weight for name, weight in p.weights.items() if _is_allowed(p, name)} or p.weights
-    return p.weights
+        kept = ",".join(part for name, part in parts.items() if _is_allowed(p, name))
+    elif isinstance(p.weights, Mapping):
+        kept = {name: weight for name, weight in p.weights.items() if _is_allowed(p, name)}
+    if p.weights and not kept:
+        raise ParameterError(f"weights={p.weights!r} are all of names that the mandate excludes; give others, or exclude fewer")
+    return kept
 
 
 def _is_allowed(p: Any, name: str) -> bool:
