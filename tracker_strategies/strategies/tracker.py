@@ -154,7 +154,8 @@ class Tracker:
         decided = keeper.decide(wish, account, costs, bar.date, metric=self._metric(), note=not again)
         if not again:
             self.weights = decided.weights
-        return decided.trades(account, self.rebalancer, keeper.limits.min_cash)
+        trades = decided.trades(account, self.rebalancer, keeper.limits.min_cash)
+        return keeper.guard.kept(trades, account, None, self.rebalancer)  # a sell that is not worth its fee keeps its slot
 
     def _metric(self) -> tuple[FloatArray, FloatArray] | None:
         """What a difference of weights costs, as the algorithm sees it, in the order of the feeds."""
@@ -223,12 +224,12 @@ class Tracker:
             if not (np.isfinite(bar.target).all() and (active is None or active.any())):
                 return False
             self._base, self._span = bar, 0
-            self._wish = self._out(self.algorithm.weights if active is None else self._restricted(active))
+            self._wish = self._out(self.algorithm.weights if active is None else self.algorithm.restrict(self._allowed(active)))
         elif bar.fresh:
             self._wish = self._learn(self._base, bar)
             self._base, self._span = bar, 0
         elif changed:
-            self._wish = self._out(self._restricted(active))
+            self._wish = self._out(self.algorithm.restrict(self._allowed(active)))
         if self.keeper is None:
             self.weights = self._wish
         # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
@@ -251,7 +252,7 @@ class Tracker:
                 if one.age is not None:
                     seen &= one.age == 0
             x = np.where(seen, x, 0.0)
-            extra |= {"active": self._in(active), "observed": self._in(seen)}
+            extra |= {"active": self._allowed(active), "observed": self._in(seen)}
         if self.keeper is not None:
             self.keeper.learn(x, y, self.weights, seen)
         x = self._in(x)
@@ -268,12 +269,12 @@ class Tracker:
         """One value per name (or None), from the order of the feeds to that of the algorithm."""
         return values if self._order is None or values is None else values[self._order]
 
-    def _restricted(self, active: Any) -> FloatArray:
-        """Weights of the algorithm once only these names may be held."""
+    def _allowed(self, active: Any) -> Any:
+        """The names that may be held, in the order of the algorithm."""
         mine = self._in(active)
-        if not mine.any():
+        if mine is not None and not mine.any():
             raise UniverseError("no asset can be held: all that are not excluded are unlisted, in warm-up or delisted")
-        return self.algorithm.restrict(mine)
+        return mine
 
     def _out(self, weights: FloatArray) -> FloatArray:
         """Weights, from the order of the algorithm to that of the feeds."""

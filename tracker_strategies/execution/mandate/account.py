@@ -99,4 +99,7 @@ class Decided(NamedTuple):
         if self.shares is not None:
             return np.where(self.moved, self.shares - account.sizes, 0.0)
         deltas = rebalancer.plan(self.weights, account.sizes, account.prices, account.cash, tradable=self.moved, keep=keep)
-        return deltas if self.turnover is None else turnover_kept(deltas, account, self.turnover, rebalancer)
+        kept = deltas if self.turnover is None else turnover_kept(deltas, account, self.turnover, rebalancer)
+        if kept is deltas or rebalancer.costs.proportional:
+            return kept
+        return rebalancer.fit(kept, account.sizes, account.prices, account.cash)  # a least fee does not shrink with its order

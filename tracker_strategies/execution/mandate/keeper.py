@@ -170,8 +170,9 @@ class Keeper:
                 self.rounding = (self.rounding[0] + metric.square(weights - wanted), self.rounding[1] + 1)
             aim = weights if np.isinf(turnover) else aim
         self._aim = aim
-        if note and not bar.can_sell.all():
-            self.forced += stuck(weights, ~bar.can_sell, date, self.symbols, self.promised)
+        barred = ~bar.can_sell if active is None else ~(bar.can_sell & active)
+        if note and barred.any():
+            self.forced += stuck(weights, barred, date, self.symbols, self.promised)
         moved = (np.abs(weights - held) > SAME) | ((weights == 0.0) & (held > 0.0))
         weights = self._out(weights)
         weights.setflags(write=False)
@@ -211,10 +212,11 @@ class Keeper:
         can_buy = (upper > 0.0) & ~fixed
         limited = np.isfinite(turnover)
         if self._chooses or (limited and bool(((upper == 0.0) & (held > 0.0)).any())):
+            now = limits if upper is limits.upper else replace(limits, upper=upper, must=np.where(upper > 0.0, limits.must, 0.0))
             chosen = choose(
                 target,
                 held,
-                limits,
+                now,
                 metric,
                 can_buy=can_buy,
                 must_keep=fixed & (held > 0.0),
