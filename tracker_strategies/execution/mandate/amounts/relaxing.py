@@ -64,6 +64,12 @@ def relax(region: Region, *, must: FloatArray | None = None, tradable: BoolArray
         region = _pinned(region, fixed)
     if _has_point(region):
         return region, {}
+    # All names full, or all fixed: what they sum to is the total, up to the dust that a rebalance leaves in cash.
+    reachable = min(max(region.total, float(region.lower.sum())), float(region.upper.sum()))
+    if reachable != region.total and abs(reachable - region.total) <= SAFETY[-1]:
+        region = replace(region, total=reachable)
+        if _has_point(region):
+            return region, {}
     floor = np.zeros(n) if must is None else np.where(fixed, 0.0, np.minimum(np.maximum(must, 0.0), region.lower))
     amounts = _least_amounts(region, floor, fixed)
     for safety in SAFETY:
