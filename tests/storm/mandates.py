@@ -1,128 +1,43 @@
-"""The storm of mandates: random cases, run and judged; a table of what was kept, and all cases in which something was not."""
+"""Limits are kept in every decision, by every strategy, in every way to run."""
 
 from __future__ import annotations
 
-import time
-import traceback
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+import argparse
+from collections import Counter
 
-import numpy as np
+from tests.storm.limits.cases import STRATEGIES, WAYS, Market
+from tests.storm.limits.trying import Result, shown, storm, table
 
-from tests.storm.cases import Case, Market, make_case
-from tests.storm.checks import Judge
-from tests.storm.missed import can_begin
-from tests.storm.ways import run
-from tracker_strategies.errors import ParameterError, UniverseError
-from tracker_strategies.papertrade.errors import BadBarError
-
-#: How exactly two ways to run agree.
-SAME = 1e-9
+#: 190 cases are each limit alone and in pairs once.
+COUNT = 190
 
 
-@dataclass
-class Result:
-    """What came of one case; `findings` are (kind, row, words)."""
-
-    case: str
-    limits: tuple[str, ...]
-    told: str
-    seconds: float = 0.0
-    refused: bool = False
-    decisions: int = 0
-    forced: int = 0
-    passive: int = 0
-    findings: list[tuple[str, int, str]] = field(default_factory=list)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this storm beside ``--count``, ``--seed``, ``--case`` and ``--jobs``."""
+    parser.add_argument("--data", help="a wide file of prices instead of small random markets")
+    parser.add_argument("--sectors", help="a table of symbol and sector for --data; other names are a group of their own")
+    parser.add_argument("--bars", type=int, help="rows of the market: 60 of a random one, 120 of a file")
+    parser.add_argument("--names", type=int, default=12, help="names of a random market")
+    parser.add_argument("--leavers", action="store_true", help="names leave the index and join it while they trade")
+    parser.add_argument("--strategy", choices=STRATEGIES)
+    parser.add_argument("--way", choices=WAYS)
+    parser.add_argument("--limits", help="one or two limits, with a comma between them")
 
 
-def try_case(case: Case) -> Result:
-    """Run one case in its way and (unless that is it) as a replay, and judge it."""
-    result = Result(case.name, case.limits, case.told())
-    begun = time.process_time()
-    try:
-        seen = run(case)
-    except (ParameterError, UniverseError) as refusal:
-        result.refused = True
-        if can_begin(case) and "all of names that the mandate excludes" not in str(refusal):
-            result.findings.append(("refused", 0, f"limits can hold on the first bar, and yet: {refusal}"))
-    except BadBarError:  # an account waits where many names have no bar: nothing that a mandate could change
-        result.refused = True
-    except Exception as problem:
-        where = traceback.extract_tb(problem.__traceback__)[-1]
-        result.findings.append(
-            ("exception", 0, f"{type(problem).__name__}: {problem} ({where.filename.split('/')[-1]}:{where.lineno})")
-        )
-    else:
-        if can_begin(case) is False:
-            result.findings.append(("not-refused", 0, "limits cannot hold together on the first bar, and it ran"))
-        verdict = Judge(case, seen).judge()
-        result.decisions, result.forced, result.passive = verdict.decisions, verdict.forced, verdict.passive
-        result.findings += verdict.findings
-        if case.way != "replay":
-            result.findings += _differences(seen, run(case, "replay"))
-    result.seconds = time.process_time() - begun
-    return result
-
-
-def _differences(seen: Any, other: Any) -> list[tuple[str, int, str]]:
-    """Where two ways to run the same case part."""
-    found = []
-    gap = np.abs(seen.decided - other.decided).max(axis=1)
-    if gap.max() > SAME:
-        row = int((gap > SAME).argmax())
-        found.append(("parity", row, f"decisions differ from the replay's by {gap[row]:.3g} from here on"))
-    gap = np.abs(seen.value / other.value - 1.0)
-    if gap.max() > SAME:
-        row = int((gap > SAME).argmax())
-        found.append(("parity", row, f"the value differs from the replay's by {gap[row]:.3g} from here on"))
-    return found
-
-
-def _by_number(job: tuple[int, int, Market, dict[str, Any]]) -> Result:
-    seed, index, market, chosen = job
-    return try_case(make_case(seed, index, market, **chosen))
-
-
-def storm(count: int, seed: int, market: Market, *, jobs: int = 1, first: int = 0, **chosen: Any) -> Iterable[Result]:
-    """Results of so many cases, in order."""
-    work = [(seed, index, market, chosen) for index in range(first, first + count)]
-    if jobs <= 1:
-        yield from map(_by_number, work)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(_by_number, work, chunksize=4)
-
-
-def shown(result: Result, most: int = 3) -> str:
-    """A case with its findings, in lines."""
-    lines = [result.told]
-    kinds: dict[str, list[tuple[str, int, str]]] = {}
-    for finding in result.findings:
-        kinds.setdefault(finding[0], []).append(finding)
-    for kind, found in kinds.items():
-        lines += [f"    {kind}, row {row}: {text}" for _, row, text in found[:most]]
-        if len(found) > most:
-            lines.append(f"    {kind}: {len(found)} in all")
-    return "\n".join(lines)
-
-
-COLUMNS = ("runs", "refused", "decisions", "forced", "passive", "active", "exceptions", "seconds")
-
-
-def table(results: Iterable[Result]) -> str:
-    """One line for each limit alone and each pair."""
-    rows: dict[str, list[float]] = {}
-    for result in results:
-        exceptions = sum(kind == "exception" for kind, _, _ in result.findings)
-        figures: tuple[float, ...] = (1, result.refused, result.decisions, result.forced, result.passive)
-        figures += (len(result.findings) - exceptions, exceptions, result.seconds)
-        for name in (" + ".join(result.limits), "all"):
-            rows[name] = [a + b for a, b in zip(rows.get(name, [0.0] * len(figures)), figures, strict=True)]
-    width = max((len(name) for name in rows), default=3)
-    lines = [f"{'limits':{width}} " + " ".join(f"{name:>10}" for name in COLUMNS)]
-    for name in sorted(rows, key=lambda name: (name == "all", " + " in name, name)):
-        *counts, seconds = rows[name]
-        lines.append(f"{name:{width}} " + " ".join(f"{int(number):>10}" for number in counts) + f" {seconds:>10.1f}")
-    return "\n".join(lines)
+def run(given: argparse.Namespace) -> int:
+    """Try the cases, print what was found, and return how many cases failed."""
+    market = Market(given.data, given.sectors, given.bars or (120 if given.data else 60), given.names, given.leavers)
+    chosen = {"strategy": given.strategy, "way": given.way, "limits": tuple(given.limits.split(",")) if given.limits else None}
+    results: list[Result] = []
+    kinds: Counter[str] = Counter()
+    for result in storm(given.count, given.seed, market, jobs=given.jobs, first=given.first, **chosen):
+        results.append(result)
+        if result.findings:
+            kinds.update({kind for kind, _, _ in result.findings})
+            print(shown(result), flush=True)
+        elif given.case:
+            print(result.told, "\n    nothing found", flush=True)
+    print(table(results))
+    failed = sum(bool(r.findings) for r in results)
+    print(f"{len(results)} cases, findings in {failed}: {dict(kinds)}")
+    return failed

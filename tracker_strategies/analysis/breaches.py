@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.mandate.keeper import Keeper
-from tracker_strategies.execution.mandate.limits import Limits
+from tracker_strategies.execution.mandate.limits import EXACT, Limits
 from tracker_strategies.execution.mandate.record import Forced
 
 FloatArray = NDArray[np.float64]
@@ -25,12 +25,12 @@ COLUMNS = ("date", "limit", "item", "value", "bound", "kind", "reason")
 KINDS = ("active", "passive", "forced", "inherited")
 #: Limits that whole lots keep to within a lot: only what gave way is told.
 FLOORS = ("min_weight", "min_sector", "must_hold")
-#: Weights are kept to this.
-EXACT = 1e-9
+#: Limits that count names.
+COUNTS = ("max_names", "max_names_per_group")
 #: Reasons, by kind.
 REASONS = {
     "active": "decided outside the limit",
-    "passive": "prices moved after the decision",
+    "passive": "prices, or what trading cost, moved it after the decision",
     "forced": "could not hold with what could not be traded on this bar",
     "inherited": "held before the limit was set",
 }
@@ -128,6 +128,9 @@ def _outside(
     if limits.max_names is not None:
         count = np.count_nonzero(w, axis=1).astype(np.float64)[:, None]
         note("max_names", count > limits.max_names, count, np.array([float(limits.max_names)]), [""])
+    for group in (group for group in limits.groups if group.max_names is not None):
+        count = np.count_nonzero(w[:, group.members], axis=1).astype(np.float64)[:, None]
+        note("max_names_per_group", count > group.max_names, count, np.array([float(group.max_names or 0)]), [group.name])
     return sorted(found, key=lambda row: row[0])
 
 
@@ -145,6 +148,7 @@ def limits_told(breaches: pd.DataFrame, n_bars: int) -> str:
         text += f"; {forced} forced ({names})"
     passive = breaches[breaches["kind"] == "passive"]
     if len(passive):
-        most = 100.0 * float((passive["value"] - passive["bound"]).abs().max())
+        shares = passive[~passive["limit"].isin(COUNTS)]
+        most = 100.0 * float((shares["value"] - shares["bound"]).abs().max()) if len(shares) else 0.0
         text += f"; passive on {passive['date'].nunique()} bars, at most {most:.2g} percentage points"
     return text

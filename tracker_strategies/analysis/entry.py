@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.execution.mandate.keeper import NEAR
 from tracker_strategies.execution.rebalancer import Rebalancer
 
 FloatArray = NDArray[np.float64]
-
-#: Share of the account that may still have to be invested when it counts as being at its target.
-NEAR = 0.05
 
 
 @dataclass(frozen=True)

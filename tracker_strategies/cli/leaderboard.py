@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.limits import MandateOptions, naming, plain_limits, sector_notes, sectors_of
+from tracker_strategies.cli.limits import MandateOptions, naming, sector_notes, sectors_of
 from tracker_strategies.cli.options import STOPPED, Cash, Fill, PriceOptions, grouped, said, words
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.timing import FillMode
@@ -104,7 +104,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     if given["skfolio"] and not skfolio:
         remarks.append("skfolio is not installed and was left out: pip install 'backtrader-index-tracker[rivals]'.")
     if not limits.is_free:
-        remarks.append(f"Limits of all: {limits_in_words(plain_limits(limits))}.")
+        remarks.append(f"Limits of all: {limits_in_words(limits.told())}.")
     taking_part = entrants(given["strategies"], skfolio=skfolio, max_names=given["few_names"], ablation=given["ablation"])
     folder = None if given["out"] is None else Path(given["out"]).expanduser()
     if folder is not None:
@@ -112,7 +112,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     panels, left_out = open_markets(given["data"], how)
     for name, panel in panels.items():
         for one in taking_part:
-            own = {**plain_limits(limits), **one.candidate.params}
+            own = {**limits.told(), **one.candidate.params}
             with naming(f"{one.name} on {name}"):
                 check_mandate(panel, load_strategy(one.candidate.strategy), own, given["cash"])
     missing = [

@@ -108,7 +108,7 @@ class MandateOptions:
 
     def limit_params(self) -> dict[str, Any]:
         """The limits as params of a strategy, in plain values."""
-        return dict.fromkeys(self.lifted) | plain_limits(self.limits)
+        return dict.fromkeys(self.lifted) | self.limits.told()
 
     def _flags(self) -> dict[str, Any]:
         """The options that were given, by key."""
@@ -122,12 +122,6 @@ class MandateOptions:
     def _in_params(self) -> dict[str, Any]:
         """Limits that were said with ``--param``, None for none."""
         return {}
-
-
-def plain_limits(mandate: Mandate) -> dict[str, Any]:
-    """The limits that say something, as values that JSON can hold."""
-    every = mandate.plain()
-    return {key: every[key] for key in mandate.said()}
 
 
 def sectors_of(mandate: Mandate, symbols: Sequence[str]) -> dict[str, str]:

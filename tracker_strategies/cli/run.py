@@ -21,7 +21,7 @@ from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
-from tracker_strategies.cli.limits import naming, plain_limits, sector_notes, sectors_of
+from tracker_strategies.cli.limits import naming, sector_notes, sectors_of
 from tracker_strategies.cli.options import RunOptions
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.errors import OutputError
@@ -168,7 +168,7 @@ def run_demo(out: str) -> None:
 def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> str:
     """Data, bars, fills and costs in one sentence."""
     costs = f"{options.cost_bps:g} bp costs" if not options.costs.free else "no costs"
-    limits = "" if options.limits.is_free else limits_in_words(plain_limits(options.limits))
+    limits = "" if options.limits.is_free else limits_in_words(options.limits.told())
     kept = f" Limits of all: {limits}." if limits else ""
     return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}"
 

@@ -28,10 +28,9 @@ def limits_written_out(strategy: type[TrackerStrategy], params: Mapping[str, Any
     """The params with the whole mandate as plain values: an account must not depend on a file that may change."""
     p = SimpleNamespace(**{**default_params(strategy), **params})
     mandate = settle_mandate(strategy, p, tuple(symbols))
-    plain = mandate.plain()
     # None lifts a limit that the strategy has by default.
     others = {key: value for key, value in params.items() if key != "mandate" and (key not in KEYS or value is None)}
-    return others | {key: plain[key] for key in mandate.said()}
+    return others | mandate.told()
 
 
 def refuse_limits(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:

@@ -38,8 +38,7 @@ def look_at_mandate(
     ParameterError, UniverseError
         One line, where the limits cannot hold together or name what is not there.
     """
-    cls, every = load_strategy(strategy), mandate.plain()
-    limits = {key: every[key] for key in mandate.said()}
+    cls, limits = load_strategy(strategy), mandate.told()
     bound = check_mandate(panel, cls, limits, cash)
     params = {"fill": "close"}
     runs = {

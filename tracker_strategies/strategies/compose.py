@@ -12,7 +12,7 @@ from typing import Any
 from tracker_strategies.algorithms import Holdings, OnlineAlgorithm
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.execution.mandate.binding import grouping_of
+from tracker_strategies.execution.mandate.binding import written_out
 from tracker_strategies.execution.mandate.mandate import KEYS
 
 
@@ -31,9 +31,7 @@ def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
     mandate = mandate.merged(own)
     if mandate.max_names is not None and mandate.max_names >= len(symbols):
         mandate = mandate.overruled({"max_names": None})  # as many as there are: no limit
-    groups = {name: rules | {"of": grouping_of(name, rules["of"])} for name, rules in (mandate.groups or {}).items()}
-    sectors = None if mandate.sectors is None else grouping_of("sector", mandate.sectors)
-    mandate = mandate.overruled({"sectors": sectors, "groups": groups or None})
+    mandate = written_out(mandate)
     for name, value in mandate.plain().items():
         setattr(p, name, value)
     p.mandate = None

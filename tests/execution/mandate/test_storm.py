@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.storm.cases import LIMITS, PAIRS, STRATEGIES, WAYS, Market, make_case
-from tests.storm.mandates import shown, try_case
+from tests.storm.limits.cases import LIMITS, PAIRS, STRATEGIES, WAYS, Market, make_case
+from tests.storm.limits.trying import shown, try_case
 
 SEED = 18
 #: Ways of the cases, one after the other: a paper account takes twenty times as long as a replay.
@@ -53,7 +53,7 @@ def test_the_sample_covers_strategies_limits_pairs_and_ways() -> None:
 
 @pytest.mark.parametrize("load", range(0, len(COVERING), LOAD))
 def test_every_limit_is_kept_or_refused(load: int) -> None:
-    """Judged by arithmetic that is not the product's: see :mod:`tests.storm.checks`."""
+    """Judged by arithmetic that is not the product's: see :mod:`tests.storm.limits.checks`."""
     found = []
     for number, (limits, strategy, way) in enumerate(COVERING[load : load + LOAD], load):
         result = try_case(make_case(SEED, number, limits=limits, strategy=strategy, way=way))
@@ -78,8 +78,8 @@ def test_the_judge_sees_what_is_wrong() -> None:
     """A run that breaks its limits is found out: here the limits are those of another run."""
     from dataclasses import replace
 
-    from tests.storm.checks import Judge
-    from tests.storm.ways import run
+    from tests.storm.limits.checks import Judge
+    from tests.storm.limits.ways import run
 
     case = replace(make_case(SEED, 0, limits=("max_weight",), strategy="equal-weight", way="replay"), costs="none")
     case.params.update(max_weight=0.5, fill="close", rebalance=1)

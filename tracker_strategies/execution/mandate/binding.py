@@ -107,6 +107,13 @@ def grouping_of(name: str, given: Any) -> dict[str, str]:
     return dict(given)
 
 
+def written_out(mandate: Mandate) -> Mandate:
+    """The mandate with the groups of the names in the place of files, which may change, or be on another machine."""
+    groups = {name: rules | {"of": grouping_of(name, rules["of"])} for name, rules in (mandate.groups or {}).items()}
+    sectors = None if mandate.sectors is None else grouping_of("sector", mandate.sectors)
+    return mandate.overruled({"sectors": sectors, "groups": groups or None})
+
+
 def _has_column(file: str, column: str) -> bool:
     from datafeeds.readers.columns import header_of
 

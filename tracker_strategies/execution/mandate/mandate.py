@@ -165,6 +165,11 @@ class Mandate:
             found[name] = list(value) if isinstance(value, tuple) else value
         return found
 
+    def told(self) -> dict[str, Any]:
+        """The limits that differ from their defaults, as plain values that JSON can hold."""
+        every = self.plain()
+        return {name: every[name] for name in self.said()}
+
     def merged(self, given: Mapping[str, Any], *, other: str = "as params") -> Self:
         """Return a mandate with more limits; the same one said twice with another value is refused."""
         mine, both = self.said(), replace(self, **given)

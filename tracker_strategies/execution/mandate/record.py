@@ -9,8 +9,8 @@ import numpy as np
 
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits
 
-#: Limits whose items are names, and those whose items are groups.
-OF_NAMES, OF_GROUPS = ("min_weight", "max_weight", "must_hold"), ("min_sector", "max_sector")
+#: Limits whose items are groups; those of the others are names.
+OF_GROUPS = ("min_sector", "max_sector")
 
 
 class Forced(NamedTuple):
@@ -57,4 +57,7 @@ def stuck(weights: FloatArray, fixed: BoolArray, date: Any, symbols: Sequence[st
         found.append(Forced(date, "must_hold", symbols[i], float(weights[i]), float(limits.must[i])))
     if limits.max_names is not None and (count := int(np.count_nonzero(weights))) > limits.max_names:
         found.append(Forced(date, "max_names", "", float(count), float(limits.max_names)))
+    for group in (group for group in limits.groups if group.max_names is not None):
+        if (count := int(np.count_nonzero(weights[group.members]))) > (group.max_names or 0):
+            found.append(Forced(date, "max_names_per_group", group.name, float(count), float(group.max_names or 0)))
     return found

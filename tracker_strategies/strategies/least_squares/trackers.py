@@ -14,8 +14,8 @@ class LeastSquaresTracker(TrackerStrategy):
     Params (beside those of :class:`TrackerStrategy`):
       - ``coordinates`` ("holdings")
       - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by selection and elimination:
-        :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The first choice comes after 40 bars; until then all names
-        are held in equal parts
+        :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The learner's first choice comes after 40 bars; until then
+        it wants equal parts of all names, and the mandate chooses among them
     """
 
     learner = LeastSquares

@@ -1,5 +1,5 @@
-"""The regressions as Strategies. They limit the number of names themselves, once they have learned for 20 bars; until then the
-start is held, all names in equal parts.
+"""The regressions as Strategies. They choose names themselves once they have learned for 20 bars; until then they hold the
+start, all names in equal parts, and the mandate chooses among those from the first bar on.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ class SparsePLSTracker(TrackerStrategy):
     """Incremental sparse partial least squares: a few names that carry the factors behind one or several indices.
 
     Params (beside those of :class:`TrackerStrategy`):
-      - ``max_names`` (30): most names held, once 20 bars have been learned; all of them where there are fewer than 30
+      - ``max_names`` (30): most names held. The learner chooses after 20 bars, the mandate before
     """
 
     learner = SparsePLS

@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from datafeeds import MarketPanel, read_sectors
-from datafeeds.readers.columns import header_of
+from datafeeds import MarketPanel
 from tracker_strategies.errors import TrackerError
-from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.research.sweeps.asking.cells import Data
 from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies.registry import load_strategy
 
 if TYPE_CHECKING:
     from tracker_strategies.research.sweeps.asking.spec import Context, Sweep
-
-
-def written_out(given: Any) -> dict[str, Any]:
-    """The limits that say something as plain values, with groups in the place of files: workers may be on other machines."""
-    mandate = Mandate.of(given)
-    groups = {name: {**rules, "of": _grouping(name, rules["of"])} for name, rules in (mandate.groups or {}).items()}
-    whole = mandate.overruled({"sectors": _grouping("sector", mandate.sectors), "groups": groups or None})
-    plain = whole.plain()
-    return {key: plain[key] for key in whole.said()}
-
-
-def _grouping(name: str, given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
-    own = name != "sector" and name in header_of(Path(given).expanduser())
-    return read_sectors(given, column=name if own else None)
 
 
 def refuse_limits(sweep: Sweep, contexts: Iterable[Context], panels: Mapping[Data, MarketPanel]) -> None:

@@ -13,9 +13,10 @@ from typing import Any, Self
 from datafeeds import MarketPanel
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.execution.mandate.binding import written_out
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import ENGINES, Cell, Data, Window
-from tracker_strategies.research.sweeps.asking.limits import written_out
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.windows import WalkForward, windows_of
@@ -138,7 +139,7 @@ class Sweep:
 
     def __post_init__(self) -> None:
         """All that can be known without the data."""
-        object.__setattr__(self, "mandate", written_out(self.mandate))
+        object.__setattr__(self, "mandate", written_out(Mandate.of(self.mandate)).told())
         for key in self.asked_params():
             if key in self.mandate:
                 raise ParameterError(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tests.storm.books import Seen
-from tests.storm.cases import Case
+from tests.storm.limits.books import Seen
+from tests.storm.limits.cases import Case
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.research import replay

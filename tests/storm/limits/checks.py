@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tests.storm.books import Batch, Life, Seen, batches
-from tests.storm.cases import Case
-from tests.storm.missed import items_missed, missed_by
-from tests.storm.programs import Bar, State
-from tests.storm.rules import EXACT, RANKS, BoolArray, Bunch, FloatArray, Rules, rules_of
+from tests.storm.limits.books import Batch, Life, Seen, batches
+from tests.storm.limits.cases import Case
+from tests.storm.limits.missed import items_missed, missed_by
+from tests.storm.limits.programs import Bar, State
+from tests.storm.limits.rules import EXACT, RANKS, BoolArray, Bunch, FloatArray, Rules, rules_of
 
 #: What may be missing of the target when an account counts as having reached it.
 NEAR = 0.05

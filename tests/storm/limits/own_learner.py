@@ -9,7 +9,7 @@ from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 
 #: The name under which commands and accounts find it.
-OWN = "tests.storm.own_learner:Restless"
+OWN = "tests.storm.limits.own_learner:Restless"
 
 
 class Restless(OnlineAlgorithm):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.storm.books import Life
-from tests.storm.cases import Case
-from tests.storm.programs import Bar, State, feasible
-from tests.storm.rules import EXACT, BoolArray, FloatArray, Rules, rules_of
+from tests.storm.limits.books import Life
+from tests.storm.limits.cases import Case
+from tests.storm.limits.programs import Bar, State, feasible
+from tests.storm.limits.rules import EXACT, BoolArray, FloatArray, Rules, rules_of
 
 
 def missed_by(w: FloatArray, state: State, rules: Rules) -> dict[str, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from tests.storm.rules import RANKS, BoolArray, FloatArray, Rules
+from tests.storm.limits.rules import RANKS, BoolArray, FloatArray, Rules
 
 TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from datafeeds import MarketPanel, read_panel
 from tests.markets import random_panel
-from tests.storm.own_learner import OWN
+from tests.storm.limits.own_learner import OWN
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.strategies.registry import NAMES
 

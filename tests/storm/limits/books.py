@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from datafeeds import MarketPanel
-from tests.storm.rules import BoolArray, FloatArray
+from tests.storm.limits.rules import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
