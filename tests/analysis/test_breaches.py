@@ -126,3 +126,30 @@ def test_one_sentence_tells_it() -> None:
         text == "limits kept in 502 of 503 decisions; 1 forced (max_turnover); passive on 1 bars, at most 0.4 percentage points"
     )
     assert limits_told(pd.DataFrame(columns=list(COLUMNS)), 12) == "limits kept in 12 of 12 decisions"
+
+
+class WithHoldings(PATracker):
+    """An account that holds a third of its value in one name when the run begins."""
+
+    def start(self) -> None:
+        self.broker.getposition(self.getdatabyname(PANEL.symbols[3])).update(3000, 100.0)
+        super().start()
+
+
+@pytest.mark.parametrize("max_turnover", [None, 0.1])
+def test_what_was_held_before_the_first_decision_is_inherited(max_turnover: float | None) -> None:
+    cerebro = bt.Cerebro(stdstats=False)
+    IndexData(PANEL).add_to(cerebro)
+    cerebro.broker.setcash(1e6)
+    limits = {"max_turnover": max_turnover, "entry_turnover": max_turnover}
+    cerebro.addstrategy(WithHoldings, max_weight=0.15, fill="close", **limits)
+    cerebro.addanalyzer(MandateAnalyzer, _name="mandate")
+    (run,) = cerebro.run()
+    found, table = run.analyzers.mandate.get_analysis(), run.analyzers.mandate.breaches
+    inherited = table[table["kind"] == "inherited"]
+    assert set(inherited["item"]) == {PANEL.symbols[3]}
+    assert set(inherited["limit"]) == {"max_weight"}
+    # The first trade restores the cap, unless the turnover does not allow it.
+    assert found["breaches_inherited"] == (1 if max_turnover is None else 2)
+    assert found["breaches_active"] == 0
+    assert set(inherited["date"]) == {pd.Timestamp(date) for date in PANEL.dates[: found["breaches_inherited"]]}

@@ -37,7 +37,13 @@ REASONS = {
 
 
 def breach_table(
-    keeper: Keeper, symbols: Sequence[str], dates: NDArray[np.datetime64], held: FloatArray, decided: FloatArray
+    keeper: Keeper,
+    symbols: Sequence[str],
+    dates: NDArray[np.datetime64],
+    held: FloatArray,
+    decided: FloatArray,
+    *,
+    taken_over: Iterable[int] = (),
 ) -> pd.DataFrame:
     """All breaches of a run, in the order of time.
 
@@ -50,6 +56,9 @@ def breach_table(
     dates : (T,) datetime64
     held, decided : (T, N) float
         Weights at the closes, and those decided there.
+    taken_over : iterable of int
+        Rows before whose decision positions came from outside. What is outside a limit there is inherited until it is back
+        within. An account that holds something at its first decision is such a row by itself.
     """
     place = {symbol: i for i, symbol in enumerate(symbols)}
     order = np.array([place[symbol] for symbol in keeper.symbols])
@@ -58,25 +67,30 @@ def breach_table(
     made = np.asarray(decided.any(axis=1))
     fresh = made & np.r_[True, (decided[1:] != decided[:-1]).any(axis=1)]  # a decision stands until the next
     forced = _by_date(keeper.forced, dates)
+    began = _first(made)
+    given = {*taken_over, *([began] if began < len(held) and held[began].any() else ())}
+    outside = list(_outside(limits, keeper.symbols, held, _rows(len(held), began, given), within_a_lot=lot > 0.0))
+    inherited = _inherited(outside, given)
     rows: list[tuple[Any, ...]] = []
+
+    def add(t: int, limit: str, item: str, value: float, bound: float, kind: str) -> None:
+        rows.append((t, limit, item, value, bound, "inherited" if (t, limit, item) in inherited else kind))
+
     for t, limit, item, value, bound in _outside(limits, keeper.symbols, decided, fresh, within_a_lot=lot > 0.0):
-        kind = "forced" if (limit, item) in forced.get(t, ()) else "active"
-        rows.append((t, limit, item, value, bound, kind))
+        add(t, limit, item, value, bound, "forced" if (limit, item) in forced.get(t, ()) else "active")
     for event in keeper.forced:
         if event.limit == "max_turnover" or (lot > 0.0 and event.limit in FLOORS):
             t = int(np.searchsorted(dates, np.datetime64(event.date, "ns")))
-            rows.append((t, event.limit, event.item, event.value, event.bound, "forced"))
-    began = _first(made)
+            add(t, event.limit, event.item, event.value, event.bound, "forced")
     standing: set[tuple[str, str]] = set()
     said = {row[:3] for row in rows}
-    found = list(_outside(limits, keeper.symbols, held, np.arange(len(held)) > began, within_a_lot=lot > 0.0))
     at = 0
-    for t in range(began, len(held)):
-        while at < len(found) and found[at][0] == t:
-            _, limit, item, value, bound = found[at]
+    for t in range(min([began, *given]), len(held)):
+        while at < len(outside) and outside[at][0] == t:
+            _, limit, item, value, bound = outside[at]
             at += 1
             if (t, limit, item) not in said:
-                rows.append((t, limit, item, value, bound, "forced" if (limit, item) in standing else "passive"))
+                add(t, limit, item, value, bound, "forced" if (limit, item) in standing else "passive")
         if fresh[t] or t in forced:
             standing = forced.get(t, set())
     rows.sort(key=lambda row: row[0])
@@ -88,6 +102,22 @@ def breach_table(
 
 def _first(made: NDArray[np.bool_]) -> int:
     return int(made.argmax()) if made.any() else len(made)
+
+
+def _rows(n: int, began: int, given: set[int]) -> NDArray[np.bool_]:
+    """Rows whose holdings are looked at: those after a first decision, and those that came from outside."""
+    rows: NDArray[np.bool_] = np.arange(n) > began
+    rows[sorted(given)] = True
+    return rows
+
+
+def _inherited(outside: Iterable[tuple[int, str, str, float, float]], given: set[int]) -> set[tuple[int, str, str]]:
+    """What was outside when positions came from elsewhere, from then on for as long as it stays outside."""
+    found: set[tuple[int, str, str]] = set()
+    for t, limit, item, _, _ in outside:
+        if t in given or (t - 1, limit, item) in found:
+            found.add((t, limit, item))
+    return found
 
 
 def _by_date(events: Iterable[Forced], dates: NDArray[np.datetime64]) -> dict[int, set[tuple[str, str]]]:

@@ -122,11 +122,7 @@ class Judge:
             add("long-only", row, f"decided weight {w.min()!r}")
         if (w[rules.banned] > 0.0).any() or (w[rules.frozen] > 0.0).any():
             add("exclude", row, "an excluded or frozen name was decided")
-        if rules.names is not None and np.count_nonzero(w) > rules.names:
-            add("max_names", row, f"{np.count_nonzero(w)} names decided, at most {rules.names}")
-        for bunch in rules.bunches:
-            if bunch.most is not None and np.count_nonzero(w[bunch.mask]) > bunch.most:
-                add("max_names_per_group", row, f"{np.count_nonzero(w[bunch.mask])} names of {bunch.name}, at most {bunch.most}")
+        self._counts(row, w, rules, "decided")
         missed = missed_by(w, state, rules)
         if all(amount <= EXACT for amount in missed.values()):
             return
@@ -157,6 +153,14 @@ class Judge:
             if not any(r in rows and which == item for r, _, which in self.forced):
                 self.verdict.add("untold", row, f"{rank} of {item!r} gave way and is not recorded as forced")
 
+    def _counts(self, row: int, w: FloatArray, rules: Rules, what: str) -> None:
+        """No more names than allowed, in all and in every group."""
+        if rules.names is not None and np.count_nonzero(w) > rules.names:
+            self.verdict.add("max_names", row, f"{np.count_nonzero(w)} names {what}, at most {rules.names}")
+        for bunch in rules.bunches:
+            if bunch.most is not None and (count := np.count_nonzero(w[bunch.mask])) > bunch.most:
+                self.verdict.add("max_names_per_group", row, f"{count} names of {bunch.name} {what}, at most {bunch.most}")
+
     # -- holdings ----------
 
     def _holding(self, t: int, first: int) -> None:
@@ -172,11 +176,7 @@ class Judge:
             add("dust", t, f"a position of {held[left].min():.3g} of the account is left")
         if (held[rules.banned | rules.frozen] > 0.0).any():
             add("exclude", t, "an excluded or frozen name is held")
-        if rules.names is not None and np.count_nonzero(held) > rules.names:
-            add("max_names", t, f"{np.count_nonzero(held)} names held, at most {rules.names}")
-        for bunch in rules.bunches:
-            if bunch.most is not None and np.count_nonzero(held[bunch.mask]) > bunch.most:
-                add("max_names_per_group", t, f"{np.count_nonzero(held[bunch.mask])} of {bunch.name} held, at most {bunch.most}")
+        self._counts(t, held, rules, "held")
         if t > max(first, self.entered) and self.case.way != "paper":
             for rank in ("max_weight", "max_sector", "min_cash"):
                 for item in items_missed(held, np.ones(len(held), bool), rules, rank, 10.0 * EXACT):
