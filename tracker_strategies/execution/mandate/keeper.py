@@ -36,7 +36,7 @@ HORIZON = 5.0
 #: By how much a weight may be over a limit before it is cured: rounding.
 SLACK = 1e-9
 #: Least cost of trading in basis points that is reckoned with where a limit binds.
-NOMINAL = 40.0
+NOMINAL = 60.0
 
 
 class _Bar(NamedTuple):
