@@ -33,7 +33,7 @@ def tables_of(account: PaperAccount) -> dict[str, pd.DataFrame]:
             found[f"bars_{kind}"] = pd.DataFrame(data, index, names).reset_index()
         for name, blob in (("decisions", "weights"), ("balances", "sizes")):
             rows = journal.rows(f"select * from {name} order by session")
-            plain = [k for k in (rows[0].keys() if rows else ()) if k not in (blob, "seal")]
+            plain = [k for k in (rows[0].keys() if rows else ()) if k != blob]
             wide = [
                 np.full(len(config.symbols), np.nan) if r[blob] is None else np.frombuffer(r[blob], dtype="<f8") for r in rows
             ]
