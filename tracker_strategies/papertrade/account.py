@@ -16,6 +16,7 @@ from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.papertrade.brokers import broker_file
 from tracker_strategies.papertrade.brokers.base import Broker
+from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
 from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
 from tracker_strategies.papertrade.brokers.settling import cancel_open, settle
 from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
@@ -178,6 +179,15 @@ class PaperAccount:
     def journal(self, *, readonly: bool = False, from_copy: bool = False) -> Journal:
         """The journal, to be closed after use."""
         return Journal(self.folder / journals.FILE, readonly=readonly, from_copy=from_copy)
+
+    def check_files(self) -> None:
+        """Raise unless every row of the account's files is as it was written."""
+        with self.journal(readonly=True) as journal:
+            journal.assure()
+        place = self.folder / broker_file.FILE
+        if self.config.broker == "simulated" and (self._begun or place.exists()):
+            with BrokerFile.open(place, self.config.cash, expected=self._begun, readonly=True) as file:
+                file.assure()
 
     def limits(self) -> RiskLimits:
         """The limits as they are now."""

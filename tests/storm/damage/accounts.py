@@ -20,7 +20,7 @@ from tracker_strategies.papertrade.views.status import status_of
 
 SESSIONS = 26
 #: Transitions at which the last step was killed.
-KILLS = (2, 4, 6, 9, 12, 16, 20)
+KILLS = (2, 4, 6, 8, 10, 12, 16, 20)
 #: Sessions back from the last of which the files are kept.
 BACK = (1, 2, 5)
 #: Options of the account: a split, a dividend and a new name are in its journal.
@@ -29,14 +29,17 @@ PARAMS = {"listing_warmup": 3, "delist_after": 4}
 
 @dataclass
 class Before:
-    """An account as it is before it is damaged, and what it is after the next step, left alone."""
+    """An account as it is before it is damaged, and what it is after the next step, left alone.
+
+    ``seen``: what a look may show. A commit after which the process was killed before its head was written may be lost with the
+    ``-wal``: then it was killed before the commit.
+    """
 
     name: str
     folder: Path
     rows: int
     older: list[Path]
-    seen: Any
-    tables: Any
+    seen: list[Any]
     after: Any
 
 
@@ -56,12 +59,15 @@ class Accounts:
                 older.append(self._copy(account.folder, f"older{stop - k}"))
         self.all = [self._before("closed", account.folder, stop + 1, older)]
         for point in KILLS:
-            folder = self._copy(account.folder, f"killed{point}")
-            if not in_a_process(lambda folder=folder: self._step(folder, stop + 1), kill_at=point):
-                self.all.append(self._before(f"killed at {point}", folder, stop + 1, [*older, account.folder]))
+            sooner, folder = (self._killed(account.folder, at) for at in (point - 1, point))
+            self.all.append(self._before(f"killed at {point}", folder, stop + 1, [*older, account.folder]))
+            self.all[-1].seen.append(look_at(PaperAccount(sooner)))
 
-    def _step(self, folder: Path, rows: int) -> None:
-        PaperAccount(folder).step(self.panel.rows(0, rows))
+    def _killed(self, folder: Path, point: int) -> Path:
+        killed = self._copy(folder, f"killed{point}-{folder.name}")
+        through = in_a_process(lambda: PaperAccount(killed).step(self.panel.rows(0, SESSIONS)), kill_at=point)
+        assert not through
+        return killed
 
     def _copy(self, folder: Path, name: str) -> Path:
         return Path(shutil.copytree(folder, self.place / name))
@@ -69,19 +75,15 @@ class Accounts:
     def _before(self, name: str, folder: Path, rows: int, older: list[Path]) -> Before:
         quiet = self._copy(folder, f"quiet-{folder.name}")
         account = PaperAccount(quiet)
-        seen, tables = plain_status(account), plain_tables(account)
+        seen = look_at(account)
         account.step(self.panel.rows(0, rows))
-        return Before(name, folder, rows, older, seen, tables, state(PaperAccount(quiet)))
+        return Before(name, folder, rows, older, [seen], state(PaperAccount(quiet)))
 
 
-def plain_status(account: PaperAccount) -> Any:
-    """What ``status --check`` says, but for the place."""
-    return status_of(account, check=True).to_dict() | {"folder": ""}
-
-
-def plain_tables(account: PaperAccount) -> Any:
-    """What ``export`` writes."""
-    return {name: table.to_csv() for name, table in tables_of(account).items()}
+def look_at(account: PaperAccount) -> Any:
+    """What ``status --check`` says and ``export`` writes, but for the place."""
+    tables = {name: table.to_csv() for name, table in tables_of(account).items()}
+    return status_of(account, check=True).to_dict() | {"folder": ""}, tables
 
 
 def _market() -> MarketPanel:
@@ -94,9 +96,7 @@ def _market() -> MarketPanel:
 
 def _actions(place: Path, panel: MarketPanel) -> None:
     day = str(panel.dates[12])[:10]
-    (place / "actions.csv").write_text(
-        f"date,symbol,kind,value\n{day},S1,split,4\n{day},S2,dividend,0.5\n{day},S3,rename,NEW\n"
-    )
+    (place / "actions.csv").write_text(f"date,symbol,kind,value\n{day},S1,split,4\n{day},S2,dividend,0.5\n{day},S3,rename,NEW\n")
 
 
 @contextmanager

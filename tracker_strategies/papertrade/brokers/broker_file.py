@@ -44,7 +44,7 @@ class BrokerFile(SealedDatabase):
     slack = None
 
     @classmethod
-    def open(cls, path: Path, cash: float, *, expected: bool, from_copy: bool) -> Self:
+    def open(cls, path: Path, cash: float, *, expected: bool = False, readonly: bool = False, from_copy: bool = False) -> Self:
         """The file; a new one with a deposit, unless one is expected."""
         lost = expected or path.with_name(f"{path.name}.head").exists()
         if not path.exists() and lost:
@@ -54,7 +54,7 @@ class BrokerFile(SealedDatabase):
             )
         if not path.exists():
             cls.write_new(path, lambda new: new.deposit(cash))
-        return cls(path, from_copy=from_copy)
+        return cls(path, readonly=readonly, from_copy=from_copy)
 
     def deposit(self, cash: float) -> None:
         """The first entry."""

@@ -80,7 +80,8 @@ class Decider:
         return []
 
     def verify(self, session: str) -> list[str]:
-        """Replay all sessions and compare with what was decided then; say what differs."""
+        """Check the journal, replay all sessions and compare with what was decided then; say what differs."""
+        self.journal.assure()
         history = History.load(self.journal, self.config)
         wish = self._replay(history)
         recorded = self.journal.one("select state_hash from decisions where session = ?", (session,))
@@ -92,6 +93,8 @@ class Decider:
     # -- what the strategy wants ----------
 
     def _wish(self, session: str, verify: bool) -> tuple[Wish, History]:
+        if verify:
+            self.journal.assure()
         point = None if verify else self._checkpoint(session)
         if point is not None:
             self.way = "checkpoint"
@@ -160,8 +163,10 @@ class Decider:
         if not rows or needs_cerebro(self.strategy):
             return None
         row = rows[0]
-        since = self.journal.one("select count(*) from balances where session > ?", (row["verified"],))
-        if row["code"] != self.code or row["session"] >= session or since >= self.config.verify_every:
+        if row["code"] != self.code or row["session"] >= session:
+            return None
+        if self.journal.one("select count(*) from balances where session > ?", (row["verified"],)) >= self.config.verify_every:
+            self.journal.assure()
             return None
         try:
             point = Checkpoint.from_text(row["state"])

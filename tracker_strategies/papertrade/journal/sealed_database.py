@@ -188,18 +188,22 @@ class SealedDatabase:
     def _check_all(self) -> None:
         found = self.db.execute("pragma integrity_check(1)").fetchone()[0]
         if found != "ok":
-            raise self.error(f"{self.path}: {found}; {DAMAGED}")
+            raise self.error(f"{self.path}: {' '.join(found.split())}; {DAMAGED}")
         self.seals.check_all()
 
     def recent(self) -> dict[str, str]:
         """Tables that every step reads, and from which day on."""
         raise NotImplementedError
 
+    def assure(self) -> None:
+        """Look at everything, and raise if anything is not what was written."""
+        with self.errors():
+            self._check_all()
+
     def check(self) -> str:
         """Look at everything: "ok", or what is wrong."""
         try:
-            with self.errors():
-                self._check_all()
+            self.assure()
         except self.error as problem:
             return str(problem)
         return "ok"
