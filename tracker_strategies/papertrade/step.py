@@ -182,7 +182,8 @@ class Step:
     def _miss(self, session: str) -> None:
         """Sessions before this one that nobody decided about stay undecided."""
         late = self.journal.rows(
-            "select session from balances where session < ? and session not in (select session from decisions)", (session,)
+            "select session from balances where session < ? and session > (select coalesce(max(session), '') from decisions)",
+            (session,),
         )
         for (missed,) in late:
             why = "no step decided about it while it was the newest session; nothing is sent late"

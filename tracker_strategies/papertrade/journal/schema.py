@@ -80,7 +80,7 @@ create table orders (
     fee real not null default 0
 ) strict;
 create index orders_by_session on orders (session, seq);
-create index orders_open on orders (status) where status in ('intent', 'open', 'partial');
+create index orders_by_status on orders (status);
 
 -- Increments of the brokers' cumulative reports. `session` is set when the bar of the session is in.
 create table fills (

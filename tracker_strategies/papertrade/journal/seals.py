@@ -193,16 +193,16 @@ class Seals:
         Raises :class:`BrokenSealError` when one is missing, is one too many, or is not as it was written.
         """
         column, day = self.parts[name], since[:10]
-        where = f" where {column} >= ? or {column} is null" if column and day else ""
-        order = f" order by {column}" if column else ""
-        rows: list[sqlite3.Row] = self.db.execute(f"select * from {name}{where}{order}", (day,) if where else ()).fetchall()
-        found = self._sums(name, rows)
-        known = {
-            part: sums
-            for part, *sums in self.db.execute(
-                "select part, rows, total from seals where name = ? and (part >= ? or part = '')", (name, day)
-            )
-        }
+        wanted, sums = f"select * from {name}", "select part, rows, total from seals where name = ?"
+        if column and day:  # in two questions each: SQLite finds the answers to both by an index, but not to one with "or"
+            rows = self.db.execute(f"{wanted} where {column} is null").fetchall()
+            rows += self.db.execute(f"{wanted} where {column} >= ? order by {column}", (day,)).fetchall()
+            parts = self.db.execute(f"{sums} and part = ''", (name,)).fetchall()
+            parts += self.db.execute(f"{sums} and part >= ?", (name, day)).fetchall()
+        else:
+            rows = self.db.execute(wanted + (f" order by {column}" if column else "")).fetchall()
+            parts = self.db.execute(sums, (name,)).fetchall()
+        found, known = self._sums(name, rows), {part: values for part, *values in parts}
         for part in sorted(found.keys() | known.keys()):
             if list(found.get(part, (0, 0))) != known.get(part):
                 raise BrokenSealError(name, part)
