@@ -303,11 +303,15 @@ def test_a_checkpoint_survives_the_journal(account):
 
 
 def test_status_does_not_wait_for_a_step(account):
-    with account.journal() as writer:
-        writer.db.execute("begin immediate")
-        writer.db.execute("insert into events (at, kind, text) values ('', 'x', 'y')")
+    with account.journal() as writer, writer.transaction("test"):
+        writer.note("x", "y")
         assert status_of(account).sessions == 6
-        writer.db.execute("rollback")
+
+
+def test_a_change_outside_a_transaction_is_refused(account):
+    with account.journal() as journal, pytest.raises(sqlite3.OperationalError, match="user-defined function raised"):
+        journal.db.execute("delete from positions")
+    account.check_files()
 
 
 def test_a_new_journal_is_there_whole_or_not_at_all(folder):

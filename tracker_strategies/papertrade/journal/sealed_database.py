@@ -241,7 +241,7 @@ class SealedDatabase:
         with self._sqlite_errors():
             try:
                 self.db.execute("begin immediate")
-                self.seals.forget()
+                self.seals.begin()
                 yield self.db
                 link = self.seals.close_commit(self._safe)
                 if durable:

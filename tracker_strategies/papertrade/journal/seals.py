@@ -40,6 +40,8 @@ _RANGE = 1 << 64
 
 def number_of(*values: object) -> int:
     """Checksum of some values, as SQLite's integers are: signed, 64 bits. Exact: floats that differ in one bit differ."""
+    if bytes in map(type, values):  # written out they are four times as long
+        values = tuple(hashlib.blake2b(v, digest_size=16).digest() if isinstance(v, bytes) else v for v in values)
     digest = hashlib.blake2b(ascii(values).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
@@ -130,6 +132,7 @@ class Seals:
     def __init__(self, db: sqlite3.Connection, form: Form) -> None:
         self.db, self.parts, self._columns = db, form.parts, form.shape.columns
         self._changes: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+        self._counts = False
 
     # -- writing ----------
 
@@ -147,13 +150,16 @@ class Seals:
         return ", ".join([part, *(f"{row}.{column}" for column in self._columns[name])])
 
     def _tally(self, name: str, sign: int, part: str, *values: object) -> None:
+        if not self._counts:
+            raise RuntimeError(f"{name} is changed outside a transaction of the account's")
         change = self._changes[name, part]
         change[0] += sign
         change[1] += sign * number_of(name, *values)
 
-    def forget(self) -> None:
-        """What was counted did not happen."""
+    def begin(self) -> None:
+        """A transaction begins: nothing was changed in it so far."""
         self._changes.clear()
+        self._counts = True
 
     def close_commit(self, safe: int) -> Link | None:
         """Write the sums and the next link of the chain, inside the transaction; None when nothing changed.
@@ -161,7 +167,7 @@ class Seals:
         ``safe``: the link that is on the disk as the head; those before it are not needed any more.
         """
         changes = [(key, rows, total) for key, (rows, total) in self._changes.items() if rows or total]
-        self.forget()
+        self._counts = False
         if not changes:
             return None
         last = self.last_link()
@@ -241,6 +247,7 @@ class Seals:
 
     def seal_everything(self) -> None:
         """Count all rows that are there, of a database that was not sealed before."""
+        self.begin()
         for name in self.parts:
             for part, (rows, total) in self._sums(name, self.db.execute(f"select * from {name}").fetchall()).items():
                 change = self._changes[name, part]
