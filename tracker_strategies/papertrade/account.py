@@ -16,7 +16,6 @@ from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.papertrade.brokers import broker_file
 from tracker_strategies.papertrade.brokers.base import Broker
-from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
 from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
 from tracker_strategies.papertrade.brokers.settling import cancel_open, settle
 from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
@@ -80,7 +79,7 @@ class PaperAccount:
         self._broker, self._clock, self._pause = broker, clock, pause
         with Journal(self.folder / journals.FILE, readonly=True, quick=True) as journal, journal.errors():
             self.config = AccountConfig.from_json(journal.meta("config"))
-            self._begun = journal.one("select 1 from balances limit 1") is not None
+            self.begun = journal.one("select 1 from balances limit 1") is not None
 
     @classmethod
     def create(
@@ -180,15 +179,6 @@ class PaperAccount:
         """The journal, to be closed after use."""
         return Journal(self.folder / journals.FILE, readonly=readonly, from_copy=from_copy)
 
-    def check_files(self) -> None:
-        """Raise unless every row of the account's files is as it was written."""
-        with self.journal(readonly=True) as journal:
-            journal.assure()
-        place = self.folder / broker_file.FILE
-        if self.config.broker == "simulated" and (self._begun or place.exists()):
-            with BrokerFile.open(place, self.config.cash, expected=self._begun, readonly=True) as file:
-                file.assure()
-
     def limits(self) -> RiskLimits:
         """The limits as they are now."""
         with self.journal(readonly=True) as journal, journal.errors():
@@ -223,16 +213,8 @@ class PaperAccount:
             return AlpacaBroker.from_environment(config.url, pause=self._pause)
         faults = Faults.build(config.faults)
         part = faults.part if faults.partial else None
-        broker = SimulatedBroker(
-            self.folder / broker_file.FILE,
-            config.cash,
-            config.costs,
-            config.lot,
-            part,
-            config.guard,
-            expected=self._begun,
-            from_copy=from_copy,
-        )
+        place, given = self.folder / broker_file.FILE, (config.cash, config.costs, config.lot, part, config.guard)
+        broker = SimulatedBroker(place, *given, expected=self.begun, from_copy=from_copy)
         return FaultyBroker(broker, faults) if config.faults else broker
 
     def session_clock(self, broker: Broker | None = None) -> SessionClock:

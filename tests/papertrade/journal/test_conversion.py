@@ -14,7 +14,7 @@ from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.errors import BrokerError, JournalError
 from tracker_strategies.papertrade.journal.schema import VERSION
 from tracker_strategies.papertrade.views.exporting import tables_of
-from tracker_strategies.papertrade.views.status import status_of
+from tracker_strategies.papertrade.views.status import check_files, status_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 #: Sessions of the account when its last step was killed.
@@ -59,7 +59,7 @@ def test_a_step_converts_an_account_and_goes_on(old):
     assert [row[:2] + row[4:5] for row in placed] == [row[:2] + row[4:5] for row in expected["orders"]]
     for column in (2, 3, 5):
         assert [row[column] for row in placed] == pytest.approx([row[column] for row in expected["orders"]], rel=1e-9)
-    account.check_files()
+    check_files(account)
     books_balance(account)
 
 

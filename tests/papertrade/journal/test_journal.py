@@ -24,7 +24,7 @@ from tracker_strategies.papertrade.errors import JournalError, PaperError
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.views.exporting import tables_of
 from tracker_strategies.papertrade.views.report import report_of
-from tracker_strategies.papertrade.views.status import status_of
+from tracker_strategies.papertrade.views.status import check_files, status_of
 
 
 def market(n_bars=10):
@@ -311,7 +311,7 @@ def test_status_does_not_wait_for_a_step(account):
 def test_a_change_outside_a_transaction_is_refused(account):
     with account.journal() as journal, pytest.raises(sqlite3.OperationalError, match="user-defined function raised"):
         journal.db.execute("delete from positions")
-    account.check_files()
+    check_files(account)
 
 
 def test_a_new_journal_is_there_whole_or_not_at_all(folder):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class HeadFile:
     """
 
     def __init__(self, database: Path) -> None:
-        self.path = database.with_name(f"{database.name}.head")
+        self._database, self.path = database, database.with_name(f"{database.name}.head")
 
     def read(self) -> Head | None:
         """The newest line that is whole; None without one."""
@@ -48,6 +49,25 @@ class HeadFile:
             return None
         found = [head for at in (0, _LINE) if (head := _parse(data[at : at + _LINE])) is not None]
         return max(found, key=lambda head: head.count, default=None)
+
+    def apart(self, head: Head | None, links: Sequence[Link], slack: int | None) -> str:
+        """How a chain and its head disagree; empty when they do not. ``slack``: commits that may be missing in the head."""
+        last, known, name = links[-1], Head() if head is None else head, self._database
+        purpose = "if it was put there on purpose: tracker paper step --from-copy"
+        if last.count < known.count:
+            return (
+                f"{name} ends with commit {last.count}, but commit {known.count} was made: the file is older than "
+                f"{self.path.name} says (a lost -wal, or an older copy). Put the newest copy there; {purpose}"
+            )
+        if head is None and last.count > 1:
+            return f"{self.path}, which tells the last commit, is missing or damaged; restore it, or, {purpose}"
+        linked = any((link.count, link.head) == (known.count, known.hash) for link in links) or last.count == 1 > known.count
+        if not linked or (slack is not None and last.count - known.count > slack):
+            return (
+                f"{name} (commit {last.count}) is not the file that {self.path.name} was written for (commit {known.count}); "
+                f"restore both from one copy, or, {purpose}"
+            )
+        return ""
 
     def write(self, link: Link, stamp: str = "", *, alone: bool = False) -> None:
         """Put a line on the disk; ``alone`` wipes the other one out, which may be about commits that are lost."""

@@ -151,7 +151,7 @@ class SealedDatabase:
             raise self.error(f"{self.path} has other tables than were made; {DAMAGED}")
         for look in range(_LOOKS):
             links = self.seals.links()
-            wrong = "" if self._from_copy else self._apart(head, links)
+            wrong = "" if self._from_copy else self._head_file.apart(head, links, self.slack)
             if not wrong:
                 break
             if not self.readonly or look == _LOOKS - 1:
@@ -165,25 +165,6 @@ class SealedDatabase:
         else:
             for name, since in self.recent().items():
                 self.seals.checked(name, since)
-
-    def _apart(self, head: Head | None, links: Sequence[Link]) -> str:
-        """How the chain and its head disagree; empty when they do not."""
-        last, known = links[-1], Head() if head is None else head
-        purpose = "if it was put there on purpose: tracker paper step --from-copy"
-        if last.count < known.count:
-            return (
-                f"{self.path} ends with commit {last.count}, but commit {known.count} was made: the file is older than "
-                f"{self._head_file.path.name} says (a lost -wal, or an older copy). Put the newest copy there; {purpose}"
-            )
-        if head is None and last.count > 1:
-            return f"{self._head_file.path}, which tells the last commit, is missing or damaged; restore it, or, {purpose}"
-        linked = any((link.count, link.head) == (known.count, known.hash) for link in links) or last.count == 1 > known.count
-        if not linked or (self.slack is not None and last.count - known.count > self.slack):
-            return (
-                f"{self.path} (commit {last.count}) is not the file that {self._head_file.path.name} was written for (commit "
-                f"{known.count}); restore both from one copy, or, {purpose}"
-            )
-        return ""
 
     def _check_all(self) -> None:
         found = self.db.execute("pragma integrity_check(1)").fetchone()[0]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.brokers import broker_file
+from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 
@@ -66,7 +68,7 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
     """
     config, halted = account.config, account.halt_switch.reason()
     if check:
-        account.check_files()
+        check_files(account)
     with account.journal(readonly=True) as journal, journal.errors():
         ledger = Ledger(journal, config)
         session = ledger.last_session("balances")
@@ -122,6 +124,16 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
             orders=[{k: o[k] for k in ("session", "symbol", "size", "filled", "status", "reason")} for o in waiting],
             alarms=alarms,
         )
+
+
+def check_files(account: PaperAccount) -> None:
+    """Raise unless every row of the account's files is as it was written."""
+    with account.journal(readonly=True) as journal:
+        journal.assure()
+    place, config = account.folder / broker_file.FILE, account.config
+    if config.broker == "simulated" and (account.begun or place.exists()):
+        with BrokerFile.open(place, config.cash, expected=account.begun, readonly=True) as file:
+            file.assure()
 
 
 def _holdings(ledger: Ledger, weights: Any, value: float) -> list[Holding]:
