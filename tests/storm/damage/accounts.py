@@ -13,7 +13,7 @@ from typing import Any
 
 from datafeeds import MarketPanel
 from tests.markets import random_panel
-from tests.papertrade.harness import in_a_process, open_account, state
+from tests.papertrade.harness import TIMES, in_a_process, open_account, state
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.views.exporting import tables_of
 from tracker_strategies.papertrade.views.status import status_of
@@ -81,8 +81,8 @@ class Accounts:
 
 
 def look_at(account: PaperAccount) -> Any:
-    """What ``status --check`` says and ``export`` writes, but for the place."""
-    tables = {name: table.to_csv() for name, table in tables_of(account).items()}
+    """What ``status --check`` says and ``export`` writes, but for the place and the time of day."""
+    tables = {name: table.drop(columns=TIMES, errors="ignore").to_csv() for name, table in tables_of(account).items()}
     return status_of(account, check=True).to_dict() | {"folder": ""}, tables
 
 
