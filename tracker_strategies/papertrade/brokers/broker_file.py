@@ -37,7 +37,7 @@ class BrokerFile(SealedDatabase):
         0x54524B42,  # "TRKB"
         1,
         TABLES,
-        {"account": "", "positions": "", "sessions": "session", "orders": ""},
+        {"sessions": "session"},
         unmarked=True,
     )
     error = BrokerError

@@ -74,14 +74,13 @@ class HeadFile:
         text = f"{link.count} {link.head} {stamp or '-'}"
         line = f"{text} {_check(text)}".ljust(_LINE - 1).encode() + b"\n"
         new = not self.path.exists()
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
-        try:
+        with self.path.open("xb" if new else "r+b") as file:
             if alone or new:
-                os.pwrite(handle, (b" " * (_LINE - 1) + b"\n") * 2, 0)
-            os.pwrite(handle, line, _LINE * (link.count % 2))
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+                file.write((b" " * (_LINE - 1) + b"\n") * 2)
+            file.seek(_LINE * (link.count % 2))
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
         if new:
             sync_folder(self.path.parent)
 

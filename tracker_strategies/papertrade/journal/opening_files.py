@@ -18,6 +18,10 @@ DAMAGED = (
 )
 
 
+class _UnwritableError(PermissionError):
+    """Nothing may be written to a file or its folder."""
+
+
 class Connections:
     """Connections to one database, closed together."""
 
@@ -31,7 +35,7 @@ class Connections:
     def open(self, mode: str) -> sqlite3.Connection:
         """A connection by one of SQLite's modes."""
         if mode == "rw" and not (os.access(self._path, os.W_OK) and os.access(self._path.parent, os.W_OK)):
-            raise PermissionError(None, "it may not be written to", str(self._path))
+            raise _UnwritableError
         return self._connect(f"{self._path.absolute().as_uri()}?mode={mode}")
 
     def in_memory(self) -> sqlite3.Connection:
@@ -87,8 +91,10 @@ def advice(problem: sqlite3.Error, path: Path) -> str:
 
 def named(problem: OSError, path: Path, error: type[E]) -> E:
     """An error of the system, as one that says what to do."""
-    if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
+    if isinstance(problem, _UnwritableError) or problem.errno == errno.EROFS:
         return error(f"{path} may not be written to; {_who_may_write(path)}; nothing was changed")
+    if isinstance(problem, PermissionError):
+        return error(f"{problem.filename or path} may not be opened; make it readable and writable (chmod u+rw) and step again")
     return error(f"{path}: {problem.strerror or problem}; make room or mend the disk, and step again")
 
 

@@ -36,7 +36,8 @@ class SealedDatabase:
     path : path
         The file; it must exist: see :meth:`write_new`.
     readonly : bool, default False
-        For looking only: never waits for somebody who writes, and leaves no trace. All that is read is from one moment.
+        For looking only: works where nothing can be written, and never waits for somebody who writes. All that is read is from
+        one moment.
     from_copy : bool, default False
         It was put there on purpose: whatever the head says, if it is sound in itself, it is the truth from now on.
     quick : bool, default False
@@ -95,6 +96,7 @@ class SealedDatabase:
 
     def _set_up(self) -> None:
         self._head_file, self._files, self._headless = HeadFile(self.path), Connections(self.path), False
+        self._durable = True
         self._safe, self._late, self._suspect = 0, False, False  # newest commit in the head; head not written; damage was seen
 
     def _use(self, db: sqlite3.Connection) -> None:
@@ -221,6 +223,9 @@ class SealedDatabase:
             self._write_head(self.seals.last_link())
         with self._sqlite_errors():
             try:
+                if durable != self._durable:
+                    self._durable = durable
+                    self.db.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
                 self.db.execute("begin immediate")
                 self.seals.begin()
                 yield self.db

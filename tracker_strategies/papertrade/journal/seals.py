@@ -13,7 +13,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -85,8 +85,8 @@ class Form:
         SQLite's ``application_id`` and ``user_version``.
     tables : str
         The statements that make its own tables.
-    parts : mapping of str to str
-        For each table the column by whose first ten characters, a date, its sum is split; empty for one sum.
+    days : mapping of str to str
+        For each table that grows the column by whose first ten characters, a date, its sum is split; others have one sum.
     unmarked : bool, default False
         Whether older versions had no mark.
     """
@@ -95,8 +95,13 @@ class Form:
     mark: int
     version: int
     tables: str
-    parts: Mapping[str, str]
+    days: Mapping[str, str]
     unmarked: bool = False
+
+    @cached_property
+    def parts(self) -> Mapping[str, str]:
+        """All tables that are sealed, each with the column by which its sum is split, or none."""
+        return {name: self.days.get(name, "") for name in self.shape.columns if f"create table {name} (" in self.tables}
 
     @property
     def shape(self) -> Shape:
