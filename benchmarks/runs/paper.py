@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import statistics
 import tempfile
 import time
 from collections import defaultdict
@@ -19,6 +20,8 @@ from tracker_strategies.runner import backtest
 N_ASSETS, N_BARS = 500, 2520
 #: Sessions that the account has traded before the step that is measured.
 TRADED = 3
+#: Of an account that grows old.
+OLD_NAMES, OLD_SESSIONS = 20, 2500
 BACKTEST, REPLAY, CHECKPOINT, NOTHING = "backtest", "step, all replayed", "step, from a checkpoint", "step, nothing new"
 
 
@@ -40,6 +43,8 @@ def run() -> Report:
                 shutil.copy(folder / source, folder / "prices.parquet")
                 account = folder / f"copy{next(fresh)}"
                 shutil.copytree(base, account)
+                with PaperAccount(account).journal(), PaperAccount(account).broker():
+                    pass  # a copy is checked as a whole when it is used first
                 begin = time.perf_counter()
                 result = PaperAccount(account).step(verify=verify)
                 spent[source, verify].append(time.perf_counter() - begin)
@@ -78,7 +83,30 @@ def run() -> Report:
             f"on the disk before it ends. A bar of the backtest, which writes nothing, takes {1e3 * bar:.2f} ms; a session of an "
             f"account without history {1e3 * session:.0f} ms"
         )
+        _flat(report, costs, folder)
     return report
+
+
+def _flat(report: Report, costs: CostModel, folder: Path) -> None:
+    """Processor time of a step, session after session for ten years."""
+    panel = synthetic_market(OLD_NAMES, OLD_SESSIONS, seed=8)
+    account = PaperAccount.create(folder / "old", "pa", "memory", panel=panel.rows(0, 1), start=panel.day(0), costs=costs)
+    spent, replays = [], []
+    for k in range(1, OLD_SESSIONS + 1):
+        part = panel.rows(0, k)
+        begin = time.process_time()
+        result = PaperAccount(account.folder).step(part)
+        spent.append(time.process_time() - begin)
+        if result.way == "replay":
+            replays.append(k)
+    young, old = (statistics.median(spent[slice(*years)]) for years in ((200, 700), (2000, 2500)))
+    report.claim("processor time of a step, sessions 2001 to 2500 against 201 to 700", old / young, at_most=1.2)
+    apart = min(b - a for a, b in itertools.pairwise(replays))
+    report.claim("sessions between two replays of everything", apart, at_least=250)
+    report.notes.append(
+        f"{OLD_NAMES} names: median {1e3 * young:.1f} ms in sessions 201 to 700, {1e3 * old:.1f} ms in 2001 to 2500; a step that "
+        f"checks its files and replays everything takes {1e3 * spent[replays[-1] - 1]:.0f} ms then"
+    )
 
 
 def _write(panel: MarketPanel, rows: int, path: Path) -> None:

@@ -45,7 +45,7 @@ class AccountOptions(StrategyOptions):
     ] = None
     verify_every: Annotated[
         int, typer.Option(help="Replay all history every so many sessions; between, go on from a checkpoint.")
-    ] = 20
+    ] = 250
 
 
 @app.command()
@@ -70,6 +70,9 @@ def step(
     folder: Folder,
     verify: Annotated[bool, typer.Option("--verify", help="Replay everything and compare with what was decided.")] = False,
     max_move: Annotated[float | None, typer.Option(help="Believe a price that moved by up to this, in this step only.")] = None,
+    from_copy: Annotated[
+        bool, typer.Option("--from-copy", help="The account's files were restored from a copy on purpose: go on from there.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Do all that can be done now: settle, reconcile, take new sessions in, decide, send. Run it after every close.
@@ -78,7 +81,7 @@ def step(
     """
     from tracker_strategies.cli.paper_commands import take_step
 
-    take_step(folder, verify=verify, max_move=max_move, as_json=as_json)
+    take_step(folder, verify=verify, max_move=max_move, from_copy=from_copy, as_json=as_json)
 
 
 @app.command()
@@ -86,17 +89,18 @@ def watch(
     folder: Folder,
     sessions: Annotated[int | None, typer.Option(help="Stop after so many sessions.")] = None,
     speed: Annotated[float, typer.Option(help="With recorded history: seconds between two sessions.")] = 0.0,
+    max_move: Annotated[float | None, typer.Option(help="Believe a price that moved by up to this, while it watches.")] = None,
 ) -> None:
     """Step after every session, and sleep until the next by the exchange's calendar; with recorded history, at a chosen pace."""
     from tracker_strategies.cli.paper_commands import keep_watch
 
-    keep_watch(folder, sessions=sessions, speed=speed)
+    keep_watch(folder, sessions=sessions, speed=speed, max_move=max_move)
 
 
 @app.command()
 def status(
     folder: Folder,
-    check: Annotated[bool, typer.Option("--check", help="Let SQLite check the whole journal, too.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check every row of the account's files, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """The account at a glance."""

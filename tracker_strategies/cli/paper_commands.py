@@ -56,9 +56,9 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     console.print(f"next: [bold]tracker paper {more}[/]", highlight=False)
 
 
-def take_step(folder: str, *, verify: bool, max_move: float | None, as_json: bool) -> None:
+def take_step(folder: str, *, verify: bool, max_move: float | None, from_copy: bool, as_json: bool) -> None:
     """``step``."""
-    result = PaperAccount(folder).step(verify=verify, max_move=max_move)
+    result = PaperAccount(folder).step(verify=verify, max_move=max_move, from_copy=from_copy)
     if as_json:
         print(json.dumps(asdict(result), indent=2))
     else:
@@ -83,14 +83,16 @@ def show_step(console: Console, result: StepResult) -> None:
         console.print(f"  {message}", style="dim", highlight=False, markup=False)
 
 
-def keep_watch(folder: str, *, sessions: int | None, speed: float) -> None:
+def keep_watch(folder: str, *, sessions: int | None, speed: float, max_move: float | None) -> None:
     """``watch``."""
     from tracker_strategies.papertrade.live.watching import practise, watch
 
     account, console = PaperAccount(folder), Console()
     try:
         if account.config.clock == "replay":
-            count = practise(account, lambda result: show_step(console, result), sessions=sessions, speed=speed)
+            count = practise(
+                account, lambda result: show_step(console, result), sessions=sessions, speed=speed, max_move=max_move
+            )
             console.print(f"{count} sessions" + ("" if count == sessions else "; the history ends here"), style="dim")
         else:
             watch(
@@ -98,6 +100,7 @@ def keep_watch(folder: str, *, sessions: int | None, speed: float) -> None:
                 lambda r: show_step(console, r),
                 lambda text: console.print(text, style="red", markup=False),
                 rounds=sessions,
+                max_move=max_move,
             )
     except KeyboardInterrupt:
         console.print("stopped; what was written down stays. Go on with the same command", style="dim")

@@ -14,7 +14,7 @@ from typing import Any, Self
 from datafeeds import MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.papertrade.brokers import simulated
+from tracker_strategies.papertrade.brokers import broker_file
 from tracker_strategies.papertrade.brokers.base import Broker
 from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
 from tracker_strategies.papertrade.brokers.settling import cancel_open, settle
@@ -77,8 +77,9 @@ class PaperAccount:
         self.folder = Path(folder).expanduser()
         self.halt_switch = HaltSwitch(self.folder)
         self._broker, self._clock, self._pause = broker, clock, pause
-        with self.journal(readonly=True) as journal, journal.errors():
+        with Journal(self.folder / journals.FILE, readonly=True, quick=True) as journal, journal.errors():
             self.config = AccountConfig.from_json(journal.meta("config"))
+            self.begun = journal.one("select 1 from balances limit 1") is not None
 
     @classmethod
     def create(
@@ -174,9 +175,9 @@ class PaperAccount:
 
     # -- pieces ----------
 
-    def journal(self, *, readonly: bool = False) -> Journal:
+    def journal(self, *, readonly: bool = False, from_copy: bool = False) -> Journal:
         """The journal, to be closed after use."""
-        return Journal(self.folder / journals.FILE, readonly=readonly)
+        return Journal(self.folder / journals.FILE, readonly=readonly, from_copy=from_copy)
 
     def limits(self) -> RiskLimits:
         """The limits as they are now."""
@@ -193,18 +194,18 @@ class PaperAccount:
         return limits
 
     @contextmanager
-    def broker(self) -> Iterator[Broker]:
+    def broker(self, *, from_copy: bool = False) -> Iterator[Broker]:
         """The account's broker, connected."""
         if self._broker is not None:
             yield self._broker
             return
-        broker = self._connect()
+        broker = self._connect(from_copy)
         try:
             yield broker
         finally:
             broker.close()
 
-    def _connect(self) -> Broker:
+    def _connect(self, from_copy: bool) -> Broker:
         config = self.config
         if config.broker == "alpaca":
             from tracker_strategies.papertrade.brokers.alpaca import AlpacaBroker
@@ -212,7 +213,8 @@ class PaperAccount:
             return AlpacaBroker.from_environment(config.url, pause=self._pause)
         faults = Faults.build(config.faults)
         part = faults.part if faults.partial else None
-        broker = SimulatedBroker(self.folder / simulated.FILE, config.cash, config.costs, config.lot, part, config.guard)
+        place, given = self.folder / broker_file.FILE, (config.cash, config.costs, config.lot, part, config.guard)
+        broker = SimulatedBroker(place, *given, expected=self.begun, from_copy=from_copy)
         return FaultyBroker(broker, faults) if config.faults else broker
 
     def session_clock(self, broker: Broker | None = None) -> SessionClock:
@@ -238,6 +240,7 @@ class PaperAccount:
         max_move: float | None = None,
         wish: Wish | None = None,
         decide: bool = True,
+        from_copy: bool = False,
     ) -> StepResult:
         """Do all that can be done now: see :mod:`tracker_strategies.papertrade.step`.
 
@@ -253,8 +256,11 @@ class PaperAccount:
             Decide this instead of asking the strategy.
         decide : bool, default True
             False only takes sessions in, and sends what was decided before.
+        from_copy : bool, default False
+            The account's files were restored from a copy on purpose: go on from there, though newer commits were made.
         """
-        with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
+        copied = {"from_copy": from_copy}
+        with account_lock(self.folder), self.journal(**copied) as journal, self.broker(**copied) as broker:
             with journal.errors():
                 limits = RiskLimits.from_json(journal.meta("limits"))
             if max_move is not None:

@@ -129,8 +129,8 @@ class AccountConfig:
         Path of a file of corporate actions, or empty.
     faults : mapping
         What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.brokers.faults.Faults`.
-    verify_every : int, default 20
-        Sessions after which a step replays everything instead of trusting its checkpoint; 1 always replays.
+    verify_every : int, default 250
+        Sessions after which a step checks its files and replays everything instead of trusting its checkpoint; 1 always replays.
     """
 
     name: str
@@ -153,7 +153,7 @@ class AccountConfig:
     calendar: str = "XNYS"
     actions: str = ""
     faults: Mapping[str, Any] = field(default_factory=dict)
-    verify_every: int = 20
+    verify_every: int = 250
 
     def __post_init__(self) -> None:
         """Validate; make tuples of lists, as JSON has them."""

@@ -28,6 +28,7 @@ from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.corporate_actions import Action, read_actions
+from tracker_strategies.papertrade.market.lost_rows import note_lost_rows
 from tracker_strategies.papertrade.market.new_sessions import OVERLAP, Intake, read_source
 from tracker_strategies.papertrade.market.session_clocks import SessionClock
 
@@ -95,8 +96,9 @@ class Step:
         """Do all that can be done now."""
         listed = read_actions(self.config.actions)
         known = self.ledger.last_session(back=OVERLAP)
-        source, notes = read_source(self.config, self.ledger.tickers(), listed, self._panel, after=known)
-        self.result.messages += notes
+        panel = self.config.open() if self._panel is None else self._panel
+        source, notes = read_source(self.config, self.ledger.tickers(), listed, panel, after=known)
+        self.result.messages += [*notes, *note_lost_rows(self.journal, panel)]
         source = source.rows(0, self.clock.visible(source.sessions, self.ledger.last_session()))
         self._finish_sessions()
         settle(self.ledger, self.broker)
@@ -182,7 +184,8 @@ class Step:
     def _miss(self, session: str) -> None:
         """Sessions before this one that nobody decided about stay undecided."""
         late = self.journal.rows(
-            "select session from balances where session < ? and session not in (select session from decisions)", (session,)
+            "select session from balances where session < ? and session > (select coalesce(max(session), '') from decisions)",
+            (session,),
         )
         for (missed,) in late:
             why = "no step decided about it while it was the newest session; nothing is sent late"

@@ -21,11 +21,10 @@ from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade import AccountConfig, PaperAccount, RiskLimits
 from tracker_strategies.papertrade.deciding.checkpoint import Checkpoint, freeze, thaw
 from tracker_strategies.papertrade.errors import JournalError, PaperError
-from tracker_strategies.papertrade.journal import schema
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.views.exporting import tables_of
 from tracker_strategies.papertrade.views.report import report_of
-from tracker_strategies.papertrade.views.status import status_of
+from tracker_strategies.papertrade.views.status import check_files, status_of
 
 
 def market(n_bars=10):
@@ -121,43 +120,7 @@ def test_who_only_looks_cannot_change_anything(account):
     assert len(contents(account.folder / "journal.db")["bars"]) == 6
 
 
-# -- versions ----------
-
-
-def test_an_older_journal_is_converted_and_a_copy_kept(account, monkeypatch):
-    before = contents(account.folder / "journal.db")
-    monkeypatch.setattr(schema, "VERSION", 3)
-    monkeypatch.setattr(
-        schema,
-        "MIGRATIONS",
-        {1: ["alter table events add column who text not null default ''"], 2: ["create table later (x integer) strict"]},
-    )
-    with pytest.raises(JournalError, match="older version 1; run: tracker paper step"):
-        account.journal(readonly=True)
-    with account.journal() as journal:
-        assert journal.one("pragma user_version") == 3
-        assert journal.one("select count(*) from later") == 0
-        assert journal.check() == "ok"
-    assert contents(account.folder / "journal.db.version1") == before
-
-
-def test_a_conversion_that_fails_or_is_killed_leaves_the_old_journal(account, monkeypatch):
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: ["create table later (x integer) strict", "nonsense"]})
-    with pytest.raises(JournalError, match="syntax error"):
-        account.journal()
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: ["create table later (x integer) strict"]})
-    assert not in_a_process(account.journal, kill_at=1)
-    with sqlite3.connect(account.folder / "journal.db") as db:
-        assert db.execute("pragma user_version").fetchone() == (1,)
-        assert not db.execute("select 1 from sqlite_master where name = 'later'").fetchall()
-    account.journal().close()
-
-
-def test_a_newer_journal_is_refused(account, monkeypatch):
-    monkeypatch.setattr(schema, "VERSION", 0)
-    with pytest.raises(JournalError, match="has version 1, this program knows 0; update it"):
-        account.journal()
+# -- damage: see test_damage; versions: see test_conversion ----------
 
 
 def test_another_database_is_no_journal(folder):
@@ -167,9 +130,6 @@ def test_another_database_is_no_journal(folder):
         PaperAccount(folder)
     with pytest.raises(JournalError, match=r"no paper account at .*tracker paper init"):
         PaperAccount(folder / "nothing")
-
-
-# -- damage ----------
 
 
 def use_everything(account):
@@ -219,7 +179,7 @@ def test_a_changed_price_or_balance_is_noticed(account):
             wrong[0] += 1e-9
             db.execute(f"update {table} set {column} = ? where session = ?", (wrong.tobytes(), session))
         db.close()
-        with pytest.raises(JournalError, match=f"of {session} is damaged; restore the file from a copy"):
+        with pytest.raises(JournalError, match=f"{table} of {session}: not what was written there; .* restore it from a copy"):
             use_everything(account)
         with sqlite3.connect(account.folder / "journal.db") as db:
             db.execute(f"update {table} set {column} = ? where session = ?", (blob, session))
@@ -227,13 +187,12 @@ def test_a_changed_price_or_balance_is_noticed(account):
     use_everything(account)
 
 
-def test_a_damaged_checkpoint_costs_a_replay_and_nothing_else(account):
+def test_a_damaged_checkpoint_is_damage_like_any_other(account):
     with sqlite3.connect(account.folder / "journal.db") as db:
         db.execute("update checkpoints set state = replace(state, '1', '2')")
     db.close()
-    (result,) = step_through(account, market(), start=7, stop=7)
-    assert result.way == "replay"
-    assert any("cannot be used" in m for m in result.messages)
+    with pytest.raises(JournalError, match=r"checkpoints of .*: not what was written there"):
+        step_through(account, market(), start=7, stop=7)
 
 
 JSON = st.recursive(
@@ -344,11 +303,15 @@ def test_a_checkpoint_survives_the_journal(account):
 
 
 def test_status_does_not_wait_for_a_step(account):
-    with account.journal() as writer:
-        writer.db.execute("begin immediate")
-        writer.db.execute("insert into events (at, kind, text) values ('', 'x', 'y')")
+    with account.journal() as writer, writer.transaction("test"):
+        writer.note("x", "y")
         assert status_of(account).sessions == 6
-        writer.db.execute("rollback")
+
+
+def test_a_change_outside_a_transaction_is_refused(account):
+    with account.journal() as journal, pytest.raises(sqlite3.OperationalError, match="user-defined function raised"):
+        journal.db.execute("delete from positions")
+    check_files(account)
 
 
 def test_a_new_journal_is_there_whole_or_not_at_all(folder):

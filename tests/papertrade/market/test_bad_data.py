@@ -14,6 +14,7 @@ from tests.papertrade.harness import (
     books_balance,
     changed,
     day,
+    events,
     in_a_process,
     market,
     open_account,
@@ -150,7 +151,7 @@ def test_a_file_that_is_written_while_it_is_read_changes_nothing(folder):
 
 
 @pytest.mark.parametrize("clock", ["data", "wall"])
-def test_a_source_that_has_lost_its_newest_rows_changes_nothing(folder, clock):
+def test_a_source_that_has_lost_its_newest_rows_is_noted_and_changes_nothing(folder, clock):
     """A file that was restored from an old copy."""
     base = random_panel(n_bars=16, n_assets=3, seed=9)
     dates = pd.bdate_range("2024-02-20", periods=16)
@@ -159,9 +160,19 @@ def test_a_source_that_has_lost_its_newest_rows_changes_nothing(folder, clock):
     account = PaperAccount(account.folder, clock=lambda: datetime.fromisoformat(f"{dates[14].date()}T21:30:00+00:00"))
     assert account.step(panel.rows(0, 15)).decision == "act"
     before = state(account)
-    result = account.step(panel.rows(0, 2))
-    assert (result.taken, result.sent) == ([], 0)
-    assert state(account) == before
+    for _ in range(2):
+        result = account.step(panel.rows(0, 2))
+        assert (result.taken, result.sent) == ([], 0)
+        lost = ", ".join(day(panel, row) for row in range(2, 7))
+        assert any(f"the source has lost {lost} and 8 more (13 sessions)" in message for message in result.messages)
+    (noted,) = events(account, "data")
+    assert lost in noted
+    after = state(account)
+    for table in ("events", "meta"):
+        known = before["journal"].pop(table)
+        (new,) = [row for row in after["journal"].pop(table) if row not in known]
+        assert "lost" in str(new)
+    assert after == before
 
 
 def test_half_a_row_of_prices_is_not_a_session(folder):

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from datafeeds import MarketPanel
-from tests.papertrade.harness import COSTS, books_balance, market, open_account, step_through
-from tests.papertrade.test_interventions import manual
+from tests.papertrade.harness import COSTS, at_the_broker, books_balance, market, open_account, step_through
 from tracker_strategies.cli.paper_commands import show_report
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of
@@ -44,10 +43,7 @@ def test_money_that_came_in_at_the_broker_is_no_gain_of_the_account(folder):
     panel = market(n_bars=14)
     account = open_account(folder / "a", panel)
     step_through(account, panel, stop=6)
-    there = manual(account)
-    there.db.execute("update account set cash = cash + 1e6")
-    there.db.commit()
-    there.close()
+    at_the_broker(account, "update account set cash = cash + 1e6")
     account.adopt()
     waiting = status_of(account)
     assert waiting.value > 1.9e6

@@ -7,9 +7,7 @@ wrong between a program and its broker can be tried with it.
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,24 +20,12 @@ from tracker_strategies.execution.mandate.account import Account
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.papertrade.brokers.base import KEPT_BACK, NO_BAR, SHORT_OF_CASH, Holdings, Quotes, Report, Status, Ticket
-from tracker_strategies.papertrade.errors import BrokerError, DuplicateOrderError, OrderRefusedError
+from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
+from tracker_strategies.papertrade.errors import DuplicateOrderError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FloatArray = NDArray[np.float64]
 
-FILE = "broker.db"
-
-_TABLES = """
-create table if not exists account (id integer primary key check (id = 0), cash real not null);
-create table if not exists positions (ticker text primary key, size real not null);
-create table if not exists sessions (session text primary key);
-create table if not exists orders (
-    cid text primary key, ticker text not null, size real not null, price real not null, due text not null,
-    status text not null, filled real not null default 0, average real not null default 0, fee real not null default 0,
-    reason text not null default ''
-);
-create index if not exists waiting on orders (status) where status = 'open';
-"""
 #: Orders of one question; SQLite takes at most 999 values.
 _AT_ONCE = 500
 #: Below this share of an order the rest of it is rounding.
@@ -67,6 +53,10 @@ class SimulatedBroker:
     guard : FillGuard, optional
         Counts of names that the account's mandate limits, in the order of its names: no name enters beside one whose sell did not
         fill.
+    expected : bool, default False
+        Whether the file must be there: the account has had sessions.
+    from_copy : bool, default False
+        The file was put there on purpose, from a copy.
     """
 
     simulated = True
@@ -82,47 +72,19 @@ class SimulatedBroker:
         lot: float = 0.0,
         part: Callable[[str], float] | None = None,
         guard: FillGuard | None = None,
+        *,
+        expected: bool = False,
+        from_copy: bool = False,
     ) -> None:
         self.path = Path(path)
         self._market = Rebalancer(costs, lot)
         self._part, self._guard = part, FillGuard() if guard is None else guard
-        self._durable = True  # as SQLite begins
-        with self._errors():
-            self.db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
-            self.db.execute("pragma journal_mode = wal")
-            self.db.executescript(_TABLES)
-            self.db.execute("insert or ignore into account values (0, ?)", (cash,))
+        self._file = BrokerFile.open(self.path, cash, expected=expected, from_copy=from_copy)
+        self.db = self._file.db
 
     def close(self) -> None:
         """Let go of the file."""
-        self.db.close()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as problem:
-            raise BrokerError(
-                f"the simulated broker's file {self.path}: {problem}; make room or make it writable, and step again"
-            ) from None
-
-    @contextmanager
-    def _transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """All or nothing. A killed process loses nothing; after a power failure only what is durable is sure to be there: orders
-        that are missing then are sent again by the journal, fills must not be missing.
-        """
-        with self._errors():
-            if durable != self._durable:
-                self._durable = durable
-                self.db.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
-            self.db.execute("begin immediate")
-            try:
-                yield self.db
-                self.db.execute("commit")
-            except BaseException:
-                if self.db.in_transaction:
-                    self.db.execute("rollback")
-                raise
+        self._file.close()
 
     # -- orders ----------
 
@@ -130,7 +92,7 @@ class SimulatedBroker:
         """Take an order. To settle means to book the position out at once."""
         if not (np.isfinite(ticket.size) and ticket.size != 0.0):
             raise OrderRefusedError(f"a size of {ticket.size!r} cannot be traded")
-        with self._transaction(durable=ticket.due == "settle") as db:
+        with self._file.transaction("order", durable=ticket.due == "settle") as db:
             new = db.execute(
                 "insert or ignore into orders (cid, ticker, size, price, due, status) values (?, ?, ?, ?, ?, 'open')",
                 (ticket.cid, ticket.ticker, ticket.size, ticket.price, ticket.due),
@@ -147,7 +109,7 @@ class SimulatedBroker:
 
     def reports(self, cids: Sequence[str]) -> dict[str, Report]:
         """Where orders stand."""
-        with self._errors():
+        with self._file.errors():
             rows: list[Any] = []
             for start in range(0, len(cids), _AT_ONCE):
                 some = cids[start : start + _AT_ONCE]
@@ -156,19 +118,19 @@ class SimulatedBroker:
 
     def open_orders(self) -> list[Report]:
         """Orders that wait for the next session."""
-        with self._errors():
+        with self._file.errors():
             return [_report(row) for row in self.db.execute("select * from orders where status = 'open' order by rowid")]
 
     def cancel(self, report: Report) -> None:
         """Take an order back."""
-        with self._transaction() as db:
+        with self._file.transaction("cancelling", durable=False) as db:
             db.execute(
                 "update orders set status = 'cancelled', reason = 'on request' where cid = ? and status = 'open'", (report.cid,)
             )
 
     def holdings(self) -> Holdings:
         """Cash and shares."""
-        with self._errors():
+        with self._file.errors():
             (cash,) = self.db.execute("select cash from account").fetchone()
             return Holdings(cash, dict(self.db.execute("select ticker, size from positions where size != 0").fetchall()))
 
@@ -184,7 +146,7 @@ class SimulatedBroker:
 
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
         """A session: orders for the last close, corporate actions, orders for the open, and cancelling of what is left."""
-        with self._transaction(durable=True) as db:
+        with self._file.transaction("market") as db:
             if db.execute("insert or ignore into sessions values (?)", (quotes.session,)).rowcount == 0:
                 return
             self._fill("close", quotes.old_tickers, quotes.closes, quotes)

@@ -19,7 +19,6 @@ from tracker_strategies.papertrade.deciding.risk import breaches
 from tracker_strategies.papertrade.deciding.tickets import client_id, in_shares, make_tickets
 from tracker_strategies.papertrade.errors import JournalError, StrategyError
 from tracker_strategies.papertrade.journal.history import History
-from tracker_strategies.papertrade.journal.journal import seal
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.strategies.registry import load_strategy
@@ -81,7 +80,8 @@ class Decider:
         return []
 
     def verify(self, session: str) -> list[str]:
-        """Replay all sessions and compare with what was decided then; say what differs."""
+        """Check the journal, replay all sessions and compare with what was decided then; say what differs."""
+        self.journal.assure()
         history = History.load(self.journal, self.config)
         wish = self._replay(history)
         recorded = self.journal.one("select state_hash from decisions where session = ?", (session,))
@@ -93,6 +93,8 @@ class Decider:
     # -- what the strategy wants ----------
 
     def _wish(self, session: str, verify: bool) -> tuple[Wish, History]:
+        if verify:
+            self.journal.assure()
         point = None if verify else self._checkpoint(session)
         if point is not None:
             self.way = "checkpoint"
@@ -115,7 +117,7 @@ class Decider:
         before = Balance(self.config.cash, np.zeros(n))
         factors = history.factors
         found: list[Balance] = []
-        rows = {r["session"]: r for r in self.journal.rows("select * from balances order by session")}
+        rows = {r["session"]: r for r in self.journal.table("balances", history.bars.sessions[0])}
         with self.journal.errors():
             for t, session in enumerate(history.bars.sessions):
                 row = rows.get(session)
@@ -124,9 +126,6 @@ class Decider:
                         raise JournalError(f"{self.journal.path} has no balance of {session}; restore the file from a copy")
                     found.append(before)
                     continue
-                marked = seal(session, row["cash"], row["value"], row["sizes"], row["owed"])
-                if marked != row["seal"] or len(row["sizes"]) != 8 * n:
-                    raise JournalError(f"{self.journal.path}: the balance of {session} is damaged; restore the file from a copy")
                 sizes = np.frombuffer(row["sizes"], dtype="<f8")
                 found.append(Balance(row["cash"], sizes if factors is None else sizes / factors[t], bool(row["owed"])))
         return found
@@ -164,12 +163,12 @@ class Decider:
         if not rows or needs_cerebro(self.strategy):
             return None
         row = rows[0]
-        since = self.journal.one("select count(*) from balances where session > ?", (row["verified"],))
-        if row["code"] != self.code or row["session"] >= session or since >= self.config.verify_every:
+        if row["code"] != self.code or row["session"] >= session:
+            return None
+        if self.journal.one("select count(*) from balances where session > ?", (row["verified"],)) >= self.config.verify_every:
+            self.journal.assure()
             return None
         try:
-            if row["seal"] != seal(row["session"], row["code"], row["verified"], row["state"]):
-                raise ValueError("damaged")
             point = Checkpoint.from_text(row["state"])
         except ValueError as problem:
             self.messages.append(f"the checkpoint of {row['session']} cannot be used ({problem}); all sessions are replayed")

@@ -3,7 +3,6 @@ from .history import Bars as Bars
 from .history import History as History
 from .journal import Journal as Journal
 from .journal import now as now
-from .journal import seal as seal
 from .ledger import Ledger as Ledger
 from .ledger import opening_entries as opening_entries
 from .lock_and_halt import HaltSwitch as HaltSwitch

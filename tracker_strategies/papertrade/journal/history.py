@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from tracker_strategies.papertrade.config import AccountConfig
-from tracker_strategies.papertrade.errors import JournalError
-from tracker_strategies.papertrade.journal.journal import Journal, seal
+from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.market import corporate_actions as actions
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -65,16 +64,13 @@ class History:
     @classmethod
     def load(cls, journal: Journal, config: AccountConfig, *, after: str = "") -> History:
         """Read all sessions, or those after one."""
-        rows = journal.rows("select session, prices, levels, seal from bars where session > ? order by session", (after,))
+        rows = [row for row in journal.table("bars", after) if row["session"] > after]
         n, k, q = len(config.symbols), len(config.prices), len(config.targets)
         with journal.errors():
-            for session, prices, levels, mark in rows:
-                if len(prices) != 8 * n * k or len(levels) != 8 * q or mark != seal(session, prices, levels):
-                    raise JournalError(f"{journal.path}: the bar of {session} is damaged; restore the file from a copy")
-            prices = np.frombuffer(b"".join(r[1] for r in rows), dtype="<f8").reshape(len(rows), k, n)
-            levels = np.frombuffer(b"".join(r[2] for r in rows), dtype="<f8").reshape(len(rows), q)
+            prices = np.frombuffer(b"".join(r["prices"] for r in rows), dtype="<f8").reshape(len(rows), k, n)
+            levels = np.frombuffer(b"".join(r["levels"] for r in rows), dtype="<f8").reshape(len(rows), q)
             found = [Action(*row) for row in journal.rows(_ACTIONS)]
-        return cls(Bars([r[0] for r in rows], prices, levels), found, config)
+        return cls(Bars([r["session"] for r in rows], prices, levels), found, config)
 
     @cached_property
     def factors(self) -> FloatArray | None:

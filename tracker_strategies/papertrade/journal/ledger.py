@@ -14,7 +14,7 @@ from tracker_strategies.papertrade.brokers.base import AS_IN_A_BACKTEST, Report,
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.history import Bars
-from tracker_strategies.papertrade.journal.journal import Journal, now, seal
+from tracker_strategies.papertrade.journal.journal import Journal, now
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -76,13 +76,10 @@ class Ledger:
         """
         with self.journal.transaction(f"bars of {bars.sessions[-1]}") as db:
             db.executemany(
-                "insert into bars values (?, ?, ?, ?, ?)",
+                "insert into bars values (?, ?, ?, ?)",
                 [
-                    (session, now(), p, q, seal(session, p, q))
-                    for session, p, q in (
-                        (s, bars.prices[t].astype("<f8").tobytes(), bars.levels[t].astype("<f8").tobytes())
-                        for t, s in enumerate(bars.sessions)
-                    )
+                    (s, now(), bars.prices[t].astype("<f8").tobytes(), bars.levels[t].astype("<f8").tobytes())
+                    for t, s in enumerate(bars.sessions)
                 ],
             )
             for action in found:
@@ -160,7 +157,7 @@ class Ledger:
             self.journal.set_meta("turnover", json.dumps([session, turnover]))
             if checkpoint is not None:
                 db.execute("delete from checkpoints")
-                db.execute("insert into checkpoints values (?, ?, ?, ?, ?)", (session, *checkpoint, seal(session, *checkpoint)))
+                db.execute("insert into checkpoints values (?, ?, ?, ?)", (session, *checkpoint))
 
     def turnover_of(self, session: str) -> float | None:
         """Most that the orders of a session may buy and sell, as a share of the account; None for no limit."""
@@ -264,10 +261,7 @@ class Ledger:
             db.execute("update cash set session = ? where session is null", (session,))
             owed = int(self._owed(session))
             blob = sizes.astype("<f8").tobytes()
-            db.execute(
-                "insert into balances values (?, ?, ?, ?, ?, ?)",
-                (session, cash, value, blob, owed, seal(session, cash, value, blob, owed)),
-            )
+            db.execute("insert into balances values (?, ?, ?, ?, ?)", (session, cash, value, blob, owed))
 
     def _owed(self, session: str) -> bool:
         """Whether the decision before this session was not carried out: then it is due again."""

@@ -1,14 +1,16 @@
-"""Tables of the journal, and how older versions of them become the current one."""
+"""Tables of the journal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
+
+from tracker_strategies.papertrade.journal.seals import Form
 
 #: Marks an SQLite file as a journal of this program ("TRKP").
 APPLICATION_ID = 0x54524B50
 
-VERSION = 1
+#: 2: every row is sealed (see :mod:`~tracker_strategies.papertrade.journal.seals`), not only bars, balances and checkpoints.
+VERSION = 2
 
 
 class Kind(StrEnum):
@@ -32,8 +34,7 @@ create table bars (
     session text primary key,
     seen_at text not null,
     prices blob not null,
-    levels blob not null,
-    seal text not null
+    levels blob not null
 ) strict;
 
 -- Corporate actions. From `session` on, one share stands for `factor` of the units in which the strategy thinks.
@@ -79,7 +80,7 @@ create table orders (
     fee real not null default 0
 ) strict;
 create index orders_by_session on orders (session, seq);
-create index orders_open on orders (status) where status in ('intent', 'open', 'partial');
+create index orders_by_status on orders (status);
 
 -- Increments of the brokers' cumulative reports. `session` is set when the bar of the session is in.
 create table fills (
@@ -117,8 +118,7 @@ create table balances (
     cash real not null,
     value real not null,
     sizes blob not null,
-    owed integer not null,
-    seal text not null
+    owed integer not null
 ) strict;
 
 create table events (
@@ -134,10 +134,25 @@ create table checkpoints (
     session text primary key,
     code text not null,
     verified text not null,
-    state text not null,
-    seal text not null
+    state text not null
 ) strict;
 """
 
-#: From each older version to the next, as statements of one transaction. There is only one version so far.
-MIGRATIONS: dict[int, Sequence[str]] = {}
+#: What a journal is. Tables that grow with the sessions are sealed session by session, events day by day.
+FORM = Form(
+    "journal of a paper account",
+    APPLICATION_ID,
+    VERSION,
+    TABLES,
+    {
+        "bars": "session",
+        "actions": "session",
+        "decisions": "session",
+        "orders": "session",
+        "fills": "session",
+        "cash": "session",
+        "balances": "session",
+        "events": "at",
+        "checkpoints": "session",
+    },
+)

@@ -27,6 +27,7 @@ def practise(
     *,
     sessions: int | None = None,
     speed: float = 0.0,
+    max_move: float | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> int:
     """Step through recorded history, one session after the other; return how many there were.
@@ -37,11 +38,13 @@ def practise(
         At most so many; by default to the end of the history.
     speed : float, default 0
         Seconds between two sessions.
+    max_move : float, optional
+        Believe moves of a price up to this.
     """
     panel, count = account.config.open(), 0
     while sessions is None or count < sessions:
         try:
-            result = account.step(panel)
+            result = account.step(panel, max_move=max_move)
         except RiskError as refusal:  # the next session is another chance
             result = StepResult(taken=["?"], decision=Kind.REFUSED, messages=[str(refusal)])
         if not result.taken:
@@ -61,6 +64,7 @@ def watch(
     time_of_day: Callable[[], datetime] = lambda: datetime.now(UTC),
     pause: Callable[[float], None] = time.sleep,
     rounds: int | None = None,
+    max_move: float | None = None,
 ) -> None:
     """Step now, and then after every close (and, while buys wait for sells, after every open), for ever.
 
@@ -70,6 +74,8 @@ def watch(
     ----------
     rounds : int, optional
         Give up after so many steps.
+    max_move : float, optional
+        Believe moves of a price up to this.
     """
     clock = WallClock(account.config.calendar, time_of_day)
     while rounds is None or rounds > 0:
@@ -77,7 +83,7 @@ def watch(
         soon = False
         waits = False
         try:
-            result = account.step()
+            result = account.step(max_move=max_move)
             waits = bool(result.waits) and account.halt_switch.reason() is None
             say(result)
         except (DataError, BrokerError, LockedError) as problem:

@@ -28,11 +28,11 @@ FloatArray = NDArray[np.float64]
 KINDS = ("split", "dividend", "rename", "delist")
 _HEADER = ("date", "symbol", "kind", "value")
 #: Splits that are recognised when a history comes back adjusted: new shares for old.
-_RATIOS = tuple(
+RATIOS = tuple(
     sorted({a / b for a in range(1, 51) for b in range(1, 51) if (a == 1 or b == 1 or (a <= 5 and b <= 5)) and a != b})
 )
 #: An adjustment smaller than this is a dividend, not a split.
-_SMALLEST_SPLIT = 0.15
+SMALLEST_SPLIT = 0.15
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ def due(
 def _guess(session: str, symbol: str, ratio: float, price: float) -> Action:
     """What an adjustment of the whole history by a ratio means: a split if it is large and a simple fraction, else a dividend."""
     shares = 1.0 / ratio
-    if abs(math.log(ratio)) > _SMALLEST_SPLIT:
-        nearest = min(_RATIOS, key=lambda r: abs(math.log(r * ratio)))
+    if abs(math.log(ratio)) > SMALLEST_SPLIT:
+        nearest = min(RATIOS, key=lambda r: abs(math.log(r * ratio)))
         if abs(math.log(nearest * ratio)) < 0.01:
             return Action(session, symbol, "split", nearest, origin="history")
     if ratio > 1.0:

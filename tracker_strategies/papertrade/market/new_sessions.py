@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,10 @@ FloatArray = NDArray[np.float64]
 OVERLAP = 10
 #: Prices that differ by less than this are the same price, written down anew.
 _SAME = 1e-6
+#: A name that began to trade within the last :data:`OVERLAP` sessions may move by so many times what others may.
+_NEWLY_LISTED = 4.0
+#: A move that is too large to be believed and so close to a split is likely one; and one that could be believed.
+_LIKE_A_SPLIT, _VERY_LIKE_A_SPLIT = 0.02, 0.004
 #: A factor between two histories that varies by less than this is one factor: adjusted prices are often rounded to cents.
 _ONE_FACTOR = 2e-3
 
@@ -171,6 +176,7 @@ class Intake:
         found = []
         before, last = newest, self._last
         had = np.isfinite(self._tail.close[-1]) if known else np.zeros(len(last), dtype=bool)
+        listed = self._newly_listed()
         level = self._tail.levels[-1] if known else np.full(source.levels.shape[1], np.nan)
         for t in rows:
             session = Session(source.rows(t, t + 1), notes=notes)
@@ -183,13 +189,19 @@ class Intake:
             for action in session.actions:
                 if action.kind == "rename":
                     self._tickers[self._config.symbols.index(action.symbol)] = action.text
-            self._check(session, before, last, had, level)
+            self._check(session, before, last, had, level, listed)
             found.append(session)
             close = source.close[t]
             before, had = session.name, np.isfinite(close)
+            listed |= ~np.isfinite(last) & had
             last, level = np.where(had, close, last), source.levels[t]
             adjusted, notes = {}, []
         return found
+
+    def _newly_listed(self) -> NDArray[np.bool_]:
+        """(N,) names that began to trade, or began again after a long halt, among the sessions that are compared."""
+        seen = np.isfinite(self._tail.close)
+        return seen[-1] & ~seen[0] if len(seen) else np.zeros(len(self._last), dtype=bool)
 
     def _place(self, action: Action) -> int:
         for names in (self._config.symbols, self._tickers):
@@ -218,8 +230,16 @@ class Intake:
         names = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
         return adjusted, [f"the source has changed past prices of {names} ({len(changed)} names); the journal keeps what it saw"]
 
-    def _check(self, session: Session, before: str, last: FloatArray, had: NDArray[np.bool_], level: FloatArray) -> None:
-        """Refuse a bar that cannot be one."""
+    def _check(
+        self,
+        session: Session,
+        before: str,
+        last: FloatArray,
+        had: NDArray[np.bool_],
+        level: FloatArray,
+        listed: NDArray[np.bool_],
+    ) -> None:
+        """Refuse a bar that cannot be one; note what looks like a split."""
         close, limits = session.bars.close[0], self._limits
         step = np.ones(len(close))
         for action in session.actions:
@@ -227,19 +247,44 @@ class Intake:
         with np.errstate(invalid="ignore"):
             moves = np.append(np.where(had, close * step / last, np.nan), session.bars.levels[0] / level) - 1.0
         names = (*self._config.symbols, *self._config.targets)
-        if limits.max_move is not None and (np.abs(moves) > limits.max_move).any():
-            worst = int(np.nanargmax(np.abs(moves)))
-            raise BadBarError(
-                f"{names[worst]} moved by {moves[worst]:+.0%} from {before} to {session.name}, more than "
-                f"max_move={limits.max_move:g}: a bad print, or a split that is not in the file of actions? Nothing was taken "
-                "in. Correct the source, add the split, or, if it is true, allow it once: tracker paper step --max-move 10"
-            )
+        if limits.max_move is not None:
+            new = np.append(listed, np.zeros(len(level), dtype=bool))
+            most = np.where(new, _NEWLY_LISTED * limits.max_move, limits.max_move)
+            beyond = (moves > most) | (moves < np.where(new, 1.0 / (1.0 + most) - 1.0, -most))
+            if beyond.any():
+                worst = int(np.nanargmax(np.where(beyond, np.abs(moves), np.nan)))
+                split = _like_a_split(moves[worst], _LIKE_A_SPLIT)
+                raise BadBarError(
+                    f"{names[worst]} moved by {moves[worst]:+.0%} from {before} to {session.name}, more than "
+                    f"max_move={most[worst]:g}{' for a name that is newly listed' if new[worst] else ''}: "
+                    + (f"a {split} split that is not in the file of actions" if split else "a bad print")
+                    + ", or a true move? Nothing was taken in. Correct the source, add the split "
+                    f"({session.name},{names[worst]},split,NEW SHARES FOR ONE OLD), or, if it is true, allow it once: "
+                    "tracker paper step --max-move 10 (also while tracker paper watch waits; watch has --max-move, too)"
+                )
+        acted = {action.symbol for action in session.actions}
+        for name, move in zip(self._config.symbols, moves, strict=False):
+            if name not in acted and (split := _like_a_split(move, _VERY_LIKE_A_SPLIT)):
+                session.notes = [
+                    *session.notes,
+                    f"{name} moved by {move:+.1%} on {session.name}, as after a {split} split; if it was one, add it to the file "
+                    "of actions",
+                ]
         missing = had & ~np.isfinite(close)
         if limits.max_missing is not None and missing.sum() > max(1.0, limits.max_missing * had.sum()):
             raise BadBarError(
                 f"{int(missing.sum())} of {int(had.sum())} names have no bar on {session.name}: the source is not complete yet. "
                 "Nothing was taken in; step again when it is"
             )
+
+
+def _like_a_split(move: float, within: float) -> str:
+    """The split that a move of a price is within so much of, as new shares for old; empty without one."""
+    ratio = 1.0 / (1.0 + move) if np.isfinite(move) and move > -1.0 else 1.0
+    near = min(actions.RATIOS, key=lambda known: abs(known / ratio - 1.0))
+    if abs(near / ratio - 1.0) > within or abs(near - 1.0) < actions.SMALLEST_SPLIT:
+        return ""
+    return str(Fraction(near).limit_denominator(50)).replace("/", ":") if near % 1.0 else f"{near:g}:1"
 
 
 def _dated(action: Action, session: str) -> Action:

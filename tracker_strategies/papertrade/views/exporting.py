@@ -22,9 +22,8 @@ def tables_of(account: PaperAccount) -> dict[str, pd.DataFrame]:
     with account.journal(readonly=True) as journal, journal.errors():
         found = {}
         for name in _PLAIN:
-            rows = journal.rows(f"select * from {name}")
-            columns = [c["name"] for c in journal.rows(f"pragma table_info({name})")]
-            found[name] = pd.DataFrame([tuple(r) for r in rows], columns=columns)
+            columns = list(journal.form.shape.columns[name])
+            found[name] = pd.DataFrame([tuple(r) for r in journal.table(name)], columns=columns)
         bars = History.load(journal, config).bars
         index = pd.Index(bars.sessions, name="session")
         for j, kind in enumerate(config.prices):
@@ -32,8 +31,8 @@ def tables_of(account: PaperAccount) -> dict[str, pd.DataFrame]:
             names = [*config.targets, *config.symbols] if j == 0 else list(config.symbols)
             found[f"bars_{kind}"] = pd.DataFrame(data, index, names).reset_index()
         for name, blob in (("decisions", "weights"), ("balances", "sizes")):
-            rows = journal.rows(f"select * from {name} order by session")
-            plain = [k for k in (rows[0].keys() if rows else ()) if k not in (blob, "seal")]
+            rows = journal.table(name)
+            plain = [k for k in journal.form.shape.columns[name] if k != blob]
             wide = [
                 np.full(len(config.symbols), np.nan) if r[blob] is None else np.frombuffer(r[blob], dtype="<f8") for r in rows
             ]

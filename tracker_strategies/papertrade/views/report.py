@@ -84,13 +84,10 @@ def report_of(account: PaperAccount) -> PaperReport:
     config = account.config
     with account.journal(readonly=True) as journal, journal.errors():
         history = History.load(journal, config)
-        balances = journal.rows("select * from balances order by session")
-        decisions = journal.rows("select * from decisions order by session")
-        orders = journal.rows("select * from orders order by session, seq")
-        fills = journal.rows(
-            "select f.*, o.symbol, o.price as decided from fills f join orders o using (cid) "
-            "where f.session is not null order by f.id"
-        )
+        balances, decisions, orders = (journal.table(name) for name in ("balances", "decisions", "orders"))
+        of = {order["cid"]: {"symbol": order["symbol"], "decided": order["price"]} for order in orders}
+        booked = sorted((fill for fill in journal.table("fills") if fill["session"] is not None), key=lambda fill: fill["id"])
+        fills = [{**fill, **of[fill["cid"]]} for fill in booked]
         divergences = journal.one("select count(*) from events where kind = 'divergence'")
         transfers = Ledger(journal, config).transfers()
     if len(balances) < MIN_SESSIONS:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.brokers import broker_file
+from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 
@@ -62,17 +64,19 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
     Parameters
     ----------
     check : bool, default False
-        Let SQLite check the whole file, too.
+        Check every row of the journal, and of the simulated broker's file, too; damage raises.
     """
     config, halted = account.config, account.halt_switch.reason()
+    if check:
+        check_files(account)
     with account.journal(readonly=True) as journal, journal.errors():
         ledger = Ledger(journal, config)
         session = ledger.last_session("balances")
-        balances = journal.rows("select session, value from balances order by session")
-        values, transfers = [row[1] for row in balances], ledger.transfers()
+        balances = journal.table("balances")
+        values, transfers = [row["value"] for row in balances], ledger.transfers()
         # Time-weighted, as all figures: money that came in is no gain.
         before = [config.cash, *values]
-        growth = [(v - transfers.get(row[0], 0.0)) / b for v, b, row in zip(values, before, balances, strict=False)]
+        growth = [(v - transfers.get(row["session"], 0.0)) / b for v, b, row in zip(values, before, balances, strict=False)]
         bars = History.load(journal, config, after=ledger.last_session(before=config.start)).bars
         levels = bars.levels[:, 0][np.isfinite(bars.levels[:, 0])]
         row = journal.rows("select * from decisions order by session desc limit 1")
@@ -93,8 +97,6 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
                 (*ALARMS, since),
             )
         ]
-        if check and (damage := journal.check()) != "ok":
-            alarms.insert(0, f"the journal is damaged: {damage}")
         return AccountStatus(
             folder=str(account.folder),
             strategy=config.strategy,
@@ -122,6 +124,16 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
             orders=[{k: o[k] for k in ("session", "symbol", "size", "filled", "status", "reason")} for o in waiting],
             alarms=alarms,
         )
+
+
+def check_files(account: PaperAccount) -> None:
+    """Raise unless every row of the account's files is as it was written."""
+    with account.journal(readonly=True) as journal:
+        journal.assure()
+    place, config = account.folder / broker_file.FILE, account.config
+    if config.broker == "simulated" and (account.begun or place.exists()):
+        with BrokerFile.open(place, config.cash, expected=account.begun, readonly=True) as file:
+            file.assure()
 
 
 def _holdings(ledger: Ledger, weights: Any, value: float) -> list[Holding]:
