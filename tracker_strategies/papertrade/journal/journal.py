@@ -180,6 +180,11 @@ class Journal:
         """Add to the log of events, inside a transaction."""
         self.db.execute("insert into events (at, session, kind, text) values (?, ?, ?, ?)", (now(), session, kind, text))
 
+    def note_once(self, kind: str, text: str, session: str | None = None) -> None:
+        """As :meth:`note`, unless just that was said of the session before."""
+        if not self.one("select 1 from events where kind = ? and text = ? and session is ?", (kind, text, session)):
+            self.note(kind, text, session)
+
     def check(self) -> str:
         """What SQLite's own check of the file says: "ok", or what is wrong."""
         return str(self.one("pragma integrity_check(1)"))

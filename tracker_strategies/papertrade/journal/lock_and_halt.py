@@ -15,11 +15,11 @@ LOCK, HALT = "lock", "HALT"
 
 
 @contextmanager
-def account_lock(folder: Path) -> Iterator[None]:
+def account_lock(folder: Path, *, timeout: float = 0.0) -> Iterator[None]:
     """Keep an account for one process, as long as that lives: the system takes it back however the process ends."""
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder / LOCK, folder))
+            held.enter_context(locked(folder / LOCK, folder, timeout=timeout))
         except OSError as problem:
             raise JournalError(f"cannot lock {folder}: {problem.strerror}; is the folder writable?") from None
         yield

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from tracker_strategies.errors import DataError, LockedError
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError
+from tracker_strategies.papertrade.errors import BrokerError, ClockError, PaperError, RiskError
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.session_clocks import WallClock
 from tracker_strategies.papertrade.step import StepResult
@@ -17,6 +17,8 @@ from tracker_strategies.papertrade.step import StepResult
 AFTER_CLOSE = timedelta(minutes=20)
 #: After the open, before the sells of the night can be expected to have filled.
 AFTER_OPEN = timedelta(minutes=2)
+#: How far this computer's clock may be from the broker's.
+MAX_SKEW = timedelta(minutes=2)
 #: Between two looks when something was not ready: data that are late, a broker that does not answer.
 AGAIN = timedelta(minutes=5)
 
@@ -38,16 +40,20 @@ def practise(
     speed : float, default 0
         Seconds between two sessions.
     """
-    panel, count = account.config.open(), 0
+    panel, count, refused = account.config.open(), 0, False
     while sessions is None or count < sessions:
         try:
-            result = account.step(panel)
-        except RiskError as refusal:  # the next session is another chance
-            result = StepResult(taken=["?"], decision=Kind.REFUSED, messages=[str(refusal)])
-        if not result.taken:
+            result = account.step(panel, move_on=refused)
+            refused = False
+        except RiskError as refusal:  # the next session is another chance, unless a person is asked for
+            refused = True
+            result = StepResult(decision=Kind.REFUSED, halted=account.halt_switch.reason() or "", messages=[str(refusal)])
+        if not (result.taken or result.decision or result.halted):
             break
-        count += 1
+        count += bool(result.taken or result.decision)
         say(result)
+        if result.halted:
+            break
         if speed:
             pause(speed)
     return count
@@ -77,10 +83,12 @@ def watch(
         soon = False
         waits = False
         try:
+            _compare_clocks(account, time_of_day())
             result = account.step()
             waits = bool(result.waits) and account.halt_switch.reason() is None
+            soon = result.early
             say(result)
-        except (DataError, BrokerError, LockedError) as problem:
+        except (DataError, BrokerError, LockedError, ClockError) as problem:
             complain(f"{type(problem).__name__}: {problem}")
             soon = True
         except PaperError as problem:
@@ -93,6 +101,18 @@ def watch(
                 if broker.listen((moment - time_of_day()).total_seconds()):
                     continue
         _sleep_until(moment, time_of_day, pause)
+
+
+def _compare_clocks(account: PaperAccount, here: datetime) -> None:
+    """A watch sleeps by this computer's clock: if that is wrong, it wakes up at the wrong hour."""
+    with account.broker() as broker:
+        there = broker.hours()
+    gap = timedelta() if there is None else here - there.now
+    if abs(gap) > MAX_SKEW:
+        raise ClockError(
+            f"this computer's clock is {abs(gap)} {'ahead of' if gap > timedelta() else 'behind'} the broker's, more than "
+            f"{MAX_SKEW}: a watch would wake up at the wrong hour. Nothing is decided; set the clock (timedatectl set-ntp true)"
+        )
 
 
 def wake_up(clock: WallClock, *, soon: bool = False, waits: bool = False) -> datetime:
