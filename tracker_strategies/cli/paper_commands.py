@@ -218,7 +218,7 @@ def halt_account(folder: str, reason: str, *, cancel_open: bool) -> None:
 
 def resume_account(folder: str) -> None:
     """``resume``."""
-    PaperAccount(folder, check=False).resume()
+    PaperAccount(folder).resume()
     Console().print("no longer halted; the next step goes on")
 
 

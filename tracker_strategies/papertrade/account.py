@@ -17,6 +17,7 @@ from tracker_strategies.errors import OutputError, TrackerError
 from tracker_strategies.papertrade.brokers import simulated
 from tracker_strategies.papertrade.brokers.base import Broker
 from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
+from tracker_strategies.papertrade.brokers.settling import Splits
 from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
@@ -257,7 +258,7 @@ class PaperAccount:
         shares came in or went out.
         """
         with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
-            return take_over(Ledger(journal, self.config), broker, ("split", "rename") if as_shares else ())
+            return take_over(Ledger(journal, self.config), broker, Splits.SHARES if as_shares else Splits.WAIT)
 
     def flatten(self, *, strangers: bool = False) -> StepResult:
         """Halt, cancel what waits, and sell everything that is held, if need be past the journal.

@@ -6,7 +6,7 @@ cannot be kept they go on without them: what they did then shows as a difference
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ import numpy as np
 from tracker_strategies.papertrade.brokers.base import Broker, Report, Ticket
 from tracker_strategies.papertrade.brokers.booked_ahead import booked_ahead
 from tracker_strategies.papertrade.brokers.sending import Sender, place
-from tracker_strategies.papertrade.brokers.settling import adopt, cancel_open, drop_intents, settle, strange_orders
+from tracker_strategies.papertrade.brokers.settling import Splits, adopt, cancel_open, drop_intents, settle, strange_orders
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.deciding.tickets import client_id, make_tickets
 from tracker_strategies.papertrade.errors import BrokerError, ExitError, OrderRefusedError, PaperError
@@ -29,11 +29,10 @@ from tracker_strategies.papertrade.step import StepResult
 _LOOKS = (0.2, 0.5, 1.0, 2.0, 4.0)
 
 
-def take_over(ledger: Ledger, broker: Broker, as_shares: Collection[str] = ()) -> list[str]:
+def take_over(ledger: Ledger, broker: Broker, splits: Splits = Splits.WAIT) -> list[str]:
     """Make the journal's account the broker's: orders that are not ours are cancelled, positions and cash taken over.
 
-    What looks like a split or a new ticker is taken as that; the kinds that are named (``split``, ``rename``) as shares that came
-    in or went out. That may be wrong about a split: if the source shows it later, it is not applied again.
+    What looks like a split is taken as ``splits`` says, and what looks like a new ticker as that, unless all are shares.
     """
     settle(ledger, broker, recent=True)
     strange = strange_orders(ledger, broker.open_orders())
@@ -42,9 +41,7 @@ def take_over(ledger: Ledger, broker: Broker, as_shares: Collection[str] = ()) -
     changes = [f"cancelled {r.size:+g} {r.ticker} ({r.cid}), an order that was not ours" for r in strange]
     there = broker.holdings()
     ahead = booked_ahead(ledger, there)
-    splits = [a for a in ahead if a.kind == "split" and a.kind in as_shares]
-    kept = [a for a in ahead if a.kind not in as_shares]
-    return [*changes, *adopt(ledger, there, "taken over by hand", kept, by_hand=True, splits=splits)]
+    return [*changes, *adopt(ledger, there, "taken over by hand", ahead, splits)]
 
 
 def cancel_waiting(broker: Broker, name: str = "") -> int:
@@ -132,7 +129,7 @@ def _sell_by_the_books(ledger: Ledger, broker: Broker, pause: Callable[[float], 
     settle(ledger, broker)
     drop_intents(ledger, "given up: the account is flattened")
     cancel_open(ledger, broker)
-    take_over(ledger, broker, ("split",))  # a new ticker is followed; whatever else differs are shares like others
+    take_over(ledger, broker, Splits.NOW)
     sizes = ledger.sizes()
     again = ledger.journal.one("select count(*) from events where kind = 'flatten' and session = ?", (newest,))
     tickets, symbols = make_tickets(

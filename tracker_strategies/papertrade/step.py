@@ -242,11 +242,10 @@ class Step:
 
     def _refuse_after_a_loss(self, newest: str) -> None:
         """After a large loss the account halts. Looked for before a halt is: a step that was killed in between ends the same."""
-        loss = untold_loss(self.limits, self.ledger)
-        if not loss:
+        loss, others = untold_loss(self.limits, self.ledger), self.halt.reason()
+        if not loss or (others is not None and not others.startswith(loss)):  # halted by a person: looked for when that is over
             return
-        others = self.halt.reason()
-        self.halt.set(loss if others is None else f"{loss}; {others}")
+        self.halt.set(loss)
         self.ledger.decide(newest, Kind.REFUSED, loss, facts={TOLD: newest})
         raise RiskError(
             f"{loss}. The account is halted: nothing is decided or sent, on this session or a later one. Look at it, then go on "

@@ -24,21 +24,25 @@ SAME = 1e-8
 
 
 def booked_ahead(ledger: Ledger, there: Holdings) -> list[Action]:
-    """Splits and renames that the difference between the journal and a broker's account looks like."""
+    """Splits and renames that the difference between the journal and a broker's account looks like.
+
+    A split costs nothing. Where cash differs as well, by half of what the shares are worth or more, something was traded.
+    """
     found: list[Action] = []
+    prices, paid = np.nan_to_num(ledger.lasts()), abs(there.cash - ledger.cash())
     tickers = ledger.tickers()
     known = {*tickers, *ledger.strangers()}
-    here = [row for row in zip(ledger.config.symbols, tickers, ledger.sizes().tolist(), strict=True) if row[2]]
+    here = [row for row in zip(ledger.config.symbols, tickers, ledger.sizes().tolist(), prices.tolist(), strict=True) if row[2]]
     strangers = {ticker: size for ticker, size in there.sizes.items() if size and ticker not in known}
-    for symbol, ticker, mine in here:
+    for symbol, ticker, mine, price in here:
         theirs = there.sizes.get(ticker, 0.0)
         if theirs and abs(theirs - mine) > SAME * max(1.0, abs(mine)):
             ratio = split_ratio(mine, theirs)
-            if ratio is not None:
+            if ratio is not None and paid < 0.5 * abs(theirs - mine) * price:
                 found.append(Action("", symbol, "split", ratio, origin="broker"))
         elif not theirs:
             same = [t for t, size in strangers.items() if abs(size - mine) <= SAME * max(1.0, abs(mine))]
-            alike = [s for s, t, size in here if abs(size - mine) <= SAME * max(1.0, abs(mine)) and not there.sizes.get(t)]
+            alike = [s for s, t, size, _ in here if abs(size - mine) <= SAME * max(1.0, abs(mine)) and not there.sizes.get(t)]
             if len(same) == 1 and len(alike) == 1:  # of two that look alike, nobody knows which is which
                 found.append(Action("", symbol, "rename", text=same[0], origin="broker"))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from tracker_strategies.papertrade.brokers.base import Broker, Holdings, Report, Status
 from tracker_strategies.papertrade.brokers.booked_ahead import SAME, booked_ahead, in_words
@@ -22,6 +23,8 @@ CENT = 0.01
 _LOOKS = 3
 #: Sessions whose orders are asked for again when the accounts differ: a broker may correct how one ended.
 _RECENT = 2
+#: Up to which order the shares that were taken over include all fills, told or not.
+_INCLUDED = "orders_included"
 
 
 def settle(ledger: Ledger, broker: Broker, *, recent: bool = False) -> None:
@@ -31,7 +34,11 @@ def settle(ledger: Ledger, broker: Broker, *, recent: bool = False) -> None:
     """
     waiting = ledger.orders(f"status in {OPEN}")
     if recent:
-        waiting += ledger.orders(f"session >= ? and status not in {OPEN}", (ledger.last_session(back=_RECENT),))
+        since, included = (
+            ledger.last_session(back=_RECENT),
+            ledger.journal.one(f"select value from meta where key = '{_INCLUDED}'"),
+        )
+        waiting += ledger.orders(f"session >= ? and status not in {OPEN} and rowid > ?", (since, int(included or 0)))
     if not waiting:
         return
     known = broker.reports([row["cid"] for row in waiting])
@@ -144,15 +151,15 @@ def differences(
     return found
 
 
-def adopt(
-    ledger: Ledger,
-    there: Holdings,
-    why: str,
-    ahead: Sequence[Action] = (),
-    *,
-    by_hand: bool = False,
-    splits: Sequence[Action] = (),
-) -> list[str]:
+class Splits(StrEnum):
+    """What a person's order does with shares at the broker that look like a split."""
+
+    WAIT = "wait"  #: nothing is traded until the source shows it
+    NOW = "now"  #: they are that many shares; when the source shows the split, it is not applied again
+    SHARES = "shares"  #: it is none, nor is a new ticker one: shares came in or went out. Nor is it applied again, if it was one
+
+
+def adopt(ledger: Ledger, there: Holdings, why: str, ahead: Sequence[Action] = (), splits: Splits | None = None) -> list[str]:
     """Make the journal's account what the broker's is, and say what changed. Names that are not ours are left alone.
 
     What a person takes over is money that came in or went out, a ``transfer``, and no return: cash, and shares at the latest
@@ -161,41 +168,39 @@ def adopt(
     Parameters
     ----------
     ahead : sequence of Action
-        What some differences look like. By hand, a new ticker is taken over as such and a split is confirmed, to take effect when
-        the source shows it; else both are left alone.
-    splits : sequence of Action
-        Splits that are taken over as shares that came in: when the source shows one of them later it is not applied again.
+        What some differences look like.
+    splits : Splits, optional
+        By a person's order. Without one, these differences are left alone.
     """
-    changes = differences(ledger, there, 1e-6, ahead)
+    left = [a for a in ahead if splits is None or (splits is Splits.WAIT and a.kind == "split")]
+    done = [a for a in ahead if a not in left and splits is not Splits.SHARES]
+    changes = [*differences(ledger, there, 1e-6, [*left, *done]), *(in_words(a, ledger, there) for a in ahead if splits)]
     journal = ledger.journal
-    kept = {a.symbol for a in ahead}
     with journal.transaction("adoption") as db:
-        for action in ahead if by_hand else ():
-            changes.append(in_words(action, ledger, there) + _taken(action))
-            if action.kind == "split":
+        for action in ahead if splits else ():
+            if action in left:
                 confirm_split(journal, action)
+            elif action.kind == "split":
+                remember_taken(journal, action, ledger.last_session())
+        for action in done:
+            if action.kind == "split":
+                db.execute("update positions set size = size * ? where symbol = ?", (action.value, action.symbol))
             else:
                 db.execute("update positions set ticker = ? where symbol = ?", (action.text, action.symbol))
         symbols = dict(zip(ledger.tickers(), ledger.config.symbols, strict=True))
         worth = ledger.value() - ledger.cash()
         for ticker, symbol in symbols.items():
-            if symbol not in kept:
+            if symbol not in {a.symbol for a in left}:
                 db.execute("update positions set size = ? where symbol = ?", (there.sizes.get(ticker, 0.0), symbol))
         gap = there.cash - ledger.cash()
-        moved = gap + (ledger.value() - ledger.cash()) - worth if by_hand else 0.0
+        moved = gap + (ledger.value() - ledger.cash()) - worth if splits else 0.0
         for kind, amount in (("transfer", moved), ("adjustment", gap - moved)):
             if amount:
                 number = db.execute("select count(*) from cash").fetchone()[0]
                 ledger.pay(db, kind, amount, f"{kind}-{number}")
         if gap:
             journal.set_meta("cash", repr(there.cash))
-        remember_taken(journal, {a.symbol: a.value for a in splits}, ledger.last_session())
         journal.note("adopt", f"{why}: " + ("; ".join(changes) or "nothing differed"))
+        journal.set_meta(_INCLUDED, str(db.execute("select coalesce(max(rowid), 0) from orders").fetchone()[0]))
         journal.set_meta("strangers", ",".join(sorted(ticker for ticker in there.sizes if ticker not in symbols)))
     return changes
-
-
-def _taken(action: Action) -> str:
-    if action.kind == "rename":
-        return "; taken over as that"
-    return "; taken as that: nothing is traded until the source or the file of actions shows it"

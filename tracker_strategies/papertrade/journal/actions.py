@@ -50,10 +50,9 @@ def book_action(ledger: Ledger, action: Action, *, pays: bool) -> None:
             db.execute("update positions set size = 0 where symbol = ?", (action.symbol,))
 
 
-def remember_taken(journal: Journal, splits: Mapping[str, float], session: str) -> None:
-    """Splits that are in the shares already, by name, inside a transaction: they are not applied when the source shows them."""
-    if splits:
-        _keep(journal, _TAKEN, {**_kept(journal, _TAKEN), **{symbol: [ratio, session] for symbol, ratio in splits.items()}})
+def remember_taken(journal: Journal, split: Action, session: str) -> None:
+    """A split is in the shares already, inside a transaction: it is not applied when the source shows it."""
+    _keep(journal, _TAKEN, {**_kept(journal, _TAKEN), split.symbol: [split.value, session]})
 
 
 def confirm_split(journal: Journal, split: Action) -> None:
