@@ -110,11 +110,10 @@ class Step:
         known = self.ledger.last_session(back=OVERLAP)
         source, notes = read_source(self.config, self.ledger.tickers(), listed, self._panel, after=known)
         self.result.messages += notes
-        known = self.ledger.last_session()
-        decided = self._is_decided(known) or (self._move_on and self._is_decided(known, Kind.REFUSED))
-        source = source.rows(0, self.clock.visible(source.sessions, known, decided=decided))
         self._finish_sessions()
         settle(self.ledger, self.broker)
+        known = self.ledger.last_session()
+        source = source.rows(0, self.clock.visible(source.sessions, known, done=self._is_done(known)))
         if self._wish is None:  # a wish is about the sessions that are known
             self._take_sessions(source, [*listed, *confirmed_actions(self.ledger, source, listed)])
         if not self.result.taken:  # otherwise they agreed after the last session that was taken
@@ -126,10 +125,18 @@ class Step:
         self._act(newest)
         return self.result
 
-    def _is_decided(self, session: str, *kinds: Kind) -> bool:
-        """Whether a session was decided about, or need not be. What was refused may be decided anew."""
+    def _is_done(self, session: str) -> bool:
+        """Whether recorded history may go on after a session: it was decided about, and what was decided is sent."""
+        if session < self.config.start:
+            return True
+        waits = self.journal.one("select 1 from orders where status = 'intent' and session = ?", (session,))
         kind = self.journal.one("select kind from decisions where session = ?", (session,))
-        return session < self.config.start or (kind is not None and (kind != Kind.REFUSED or kind in kinds))
+        return not waits and (self._is_decided(session) or (self._move_on and kind == Kind.REFUSED))
+
+    def _is_decided(self, session: str) -> bool:
+        """Whether a session was decided about. What was refused may be decided anew."""
+        kind = self.journal.one("select kind from decisions where session = ?", (session,))
+        return kind is not None and kind != Kind.REFUSED
 
     # -- sessions ----------
 

@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/stream":
             return self.stream()
         with account.lock:
-            account.log.append([self.command, url.path, query, body])
+            account.log.append([self.command, url.path, query, body, account.now.isoformat(), account.open])
             fault = account.next_fault(self.command)
         if account.canned:
             status, text = account.canned

@@ -196,7 +196,7 @@ class Ledger:
         if not reports:
             return
         with self.journal.transaction("fills") as db:
-            stamp, cash = now(), 0.0
+            stamp, cash = now(), self.cash()
             ours = {row["cid"]: row for row in db.execute(f"select * from orders where status in {OPEN}")}
             held = {row["symbol"]: row["size"] for row in db.execute("select symbol, size from positions")}
             fills, news, changed = [], [], set()
@@ -211,7 +211,7 @@ class Ledger:
                     # nothing is left of a position that was sold as a whole, whatever the rounding says
                     held[symbol] = 0.0 if abs(left) < 1e-9 * abs(new.size) else left
                     changed.add(symbol)
-                    cash -= new.size * new.price + new.fee
+                    cash -= new.size * new.price + new.fee  # one by one: the same to the last bit, in however many batches
                 if new.problem:
                     self.journal.note_once("unexplained", new.problem, order["session"])
                 self._note_end(order, report)
@@ -220,8 +220,8 @@ class Ledger:
             db.executemany(
                 "update orders set status = ?, reason = ?, broker_id = ?, filled = ?, average = ?, fee = ? where cid = ?", news
             )
-            if cash:
-                self._add_cash(cash)
+            if fills:
+                self.journal.set_meta("cash", repr(cash))
 
     def _note_end(self, order: sqlite3.Row, report: Report) -> None:
         """Remember an order that ended otherwise than filled, unless the strategy reckons with that."""

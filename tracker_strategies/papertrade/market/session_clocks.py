@@ -21,8 +21,8 @@ from tracker_strategies.papertrade.errors import StaleDataError
 class SessionClock(Protocol):
     """Tells sessions that have happened from others."""
 
-    def visible(self, sessions: Sequence[str], known: str, *, decided: bool = True) -> int:
-        """How many of the source's sessions may be taken in; ``known`` is the last that was, and whether it was decided about."""
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
+        """How many of the source's sessions may be taken in; ``known`` is the last that was, and whether it is done with."""
 
     def late(self, session: str) -> str:
         """Why a session may not be acted on any more; empty when it may."""
@@ -31,7 +31,7 @@ class SessionClock(Protocol):
 class DataClock:
     """The data are the clock: the newest session in them is today's."""
 
-    def visible(self, sessions: Sequence[str], known: str, *, decided: bool = True) -> int:
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
         """All."""
         return len(sessions)
 
@@ -41,16 +41,16 @@ class DataClock:
 
 
 class ReplayClock(DataClock):
-    """Recorded history. Its time passes when the newest session is decided about: then there is one session more."""
+    """Recorded history. Its time passes when the newest session is decided and sent: then there is one session more."""
 
     def __init__(self, start: str) -> None:
         self._start = start
 
-    def visible(self, sessions: Sequence[str], known: str, *, decided: bool = True) -> int:
-        """What is known, and one more from the start on unless the last one waits for its decision."""
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
+        """What is known, and one more from the start on unless something is left to do about the last."""
         rows = np.array(sessions, dtype=str)
         past = int(max(np.searchsorted(rows, known, side="right"), np.searchsorted(rows, self._start)))
-        return min(len(rows), past + decided)
+        return min(len(rows), past + done)
 
 
 class WallClock:
@@ -108,7 +108,7 @@ class WallClock:
         """When the market closes next."""
         return _moment(self._closes[int(np.searchsorted(self._closes, self._now(), side="right"))])
 
-    def visible(self, sessions: Sequence[str], known: str, *, decided: bool = True) -> int:
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
         """Those that have closed. A session that still trades is left for later; one from the future is an error."""
         newest = self.newest()
         rows = np.array([s[:10] for s in sessions], dtype=str)
