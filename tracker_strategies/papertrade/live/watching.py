@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError, LockedError
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.errors import BrokerError, ClockError, PaperError, RiskError
@@ -30,6 +31,7 @@ def practise(
     sessions: int | None = None,
     speed: float = 0.0,
     pause: Callable[[float], None] = time.sleep,
+    panel: MarketPanel | None = None,
 ) -> int:
     """Step through recorded history, one session after the other; return how many there were.
 
@@ -39,8 +41,12 @@ def practise(
         At most so many; by default to the end of the history.
     speed : float, default 0
         Seconds between two sessions.
+    panel : MarketPanel, optional
+        The history, instead of the account's source.
     """
-    panel, count, refused = account.config.open(), 0, False
+    count, refused = 0, False
+    if panel is None:
+        panel = account.config.open()
     while sessions is None or count < sessions:
         try:
             result = account.step(panel, move_on=refused)
@@ -48,8 +54,8 @@ def practise(
         except RiskError as refusal:  # the next session is another chance, unless a person is asked for
             refused = True
             result = StepResult(decision=Kind.REFUSED, halted=account.halt_switch.reason() or "", messages=[str(refusal)])
-        if not (result.taken or result.decision or result.halted):
-            break
+        if not (result.taken or result.decision or result.sent or result.refused or result.halted):
+            break  # a step that was killed may have left something to send
         count += bool(result.taken or result.decision)
         say(result)
         if result.halted:
