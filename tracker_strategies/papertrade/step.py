@@ -25,6 +25,7 @@ from tracker_strategies.papertrade.deciding.decider import Decider
 from tracker_strategies.papertrade.deciding.risk import TOLD, untold_loss
 from tracker_strategies.papertrade.errors import ReconcileError, RiskError, StaleDataError
 from tracker_strategies.papertrade.journal.crash_points import reached
+from tracker_strategies.papertrade.journal.fills import DUST
 from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import Ledger
@@ -217,6 +218,12 @@ class Step:
             raise ReconcileError(
                 f"{self._ahead}. Nothing is traded on that. Step again when the source or the file of actions shows it. If it is "
                 "one: tracker paper adopt; if it is none: tracker paper adopt --as-shares; or sell all: tracker paper flatten"
+            )
+        if self._decides and (self.ledger.sizes() < -DUST).any():
+            short = [s for s, size in zip(self.config.symbols, self.ledger.sizes(), strict=True) if size < -DUST]
+            raise ReconcileError(
+                f"the broker is short of {', '.join(short[:5])}, and this account is long only: nothing is decided. Buy them back "
+                "at the broker, then: tracker paper adopt; or close all positions: tracker paper flatten"
             )
         if not self._is_decided(newest):
             if not self._decides:

@@ -262,6 +262,9 @@ class Account:
             for known in (self.prices, self.positions):
                 if body["old"] in known:
                     known[body["new"]] = known.pop(body["old"])
+            for order in self.orders.values():
+                if order["symbol"] == body["old"] and order["status"] not in OVER:
+                    order["symbol"] = body["new"]
         elif what == "time":
             self.now = datetime.fromisoformat(body["now"])
         elif what == "set":

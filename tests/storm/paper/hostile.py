@@ -24,42 +24,56 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
     strikes, shown = int(rng.integers(2, plan.bars)), 0
     found: list[str] = []
     victim, ratio = here.panel.symbols[int(rng.integers(4))], float(rng.choice([2.0, 3.0, 4.0, 10.0, 0.5, 0.25, 0.1, 1.5]))
-    for k in range(1, plan.bars + 1):
-        here.evening(k)
-        if kind == "trouble":
-            server.steer("rate", rate=0.25, seed=int(rng.integers(1 << 30)))
-        if k == strikes:
-            if kind == "split":
-                server.steer("split", name=victim, ratio=ratio)
-                shown = k + int(rng.integers(1, 3))  # the source shows it one or two sessions later
-            elif kind == "rename":
-                server.steer("rename", old=victim, new="NEW")
-            elif kind == "lies":
-                server.steer("set", lies={"": plan.lie})
-            elif kind == "by hand":
-                _by_hand(here, rng)
-        if kind == "hours" and rng.random() < 0.6:
-            _another_hour(here, k, rng)
-        if kind == "split" and shown == k:
-            here.panel = _split(here.panel, victim, ratio, k)
-            (here.folder / "actions.csv").write_text(f"date,symbol,kind,value\n{SESSIONS[k - 1].date()},{victim},split,{ratio}\n")
+    night = bool(rng.random() < 0.5)  # after the orders were sent, or before they are decided
+
+    def strike(k: int) -> None:
+        nonlocal shown
+        if kind == "split":
+            server.steer("split", name=victim, ratio=ratio)
+            shown = k + int(rng.integers(1, 3))  # the source shows it one or two sessions later
+        elif kind == "rename":
+            server.steer("rename", old=victim, new="NEW")
+        elif kind == "lies":
+            server.steer("set", lies={"": plan.lie})
+        elif kind == "by hand":
+            _by_hand(here, rng)
+
+    def step(k: int) -> None:
         before = len(_posts(server.state))
+        ahead = kind == "split" and struck and (not shown or k < shown)
         said = here.step(k)
         named[said.partition(":")[0]] += 1
         if said.startswith("ReconcileError"):
             here.account.adopt()
             again = here.step(k)
             named[again.partition(":")[0]] += 1
-            waits = kind == "split" and k < shown and "split" in again
-            if again.startswith("ReconcileError") and not waits:
+            if again.startswith("ReconcileError") and not (ahead and "split" in again) and "short of" not in again:
                 found.append(f"session {k}: adopted, and still {again}")
-        if kind == "split" and strikes <= k < shown and len(_posts(server.state)) > before:
+        if ahead and len(_posts(server.state)) > before:
             found.append(f"session {k}: traded while only the broker had split {victim}")
+
+    struck = False
+    for k in range(1, plan.bars + 1):
+        here.evening(k)
+        if kind == "trouble":
+            server.steer("rate", rate=0.25, seed=int(rng.integers(1 << 30)))
+        if k == strikes and not night:
+            strike(k)
+            struck = True
+        if kind == "hours" and rng.random() < 0.6:
+            _another_hour(here, k, rng)
+        if kind == "split" and shown == k:
+            here.panel = _split(here.panel, victim, ratio, k)
+            (here.folder / "actions.csv").write_text(f"date,symbol,kind,value\n{SESSIONS[k - 1].date()},{victim},split,{ratio}\n")
+        step(k)
+        if k == strikes and night:
+            strike(k)
+            struck = True
         if k < plan.bars:
             here.morning(k)
-            if kind == "rename" and k >= strikes:
+            if kind == "rename" and struck:
                 server.steer("rename", old=victim, new="NEW")
-            named[here.step(k).partition(":")[0]] += 1
+            step(k)
     server.steer("rate", rate=0.0, seed=0)
     found += _late_or_twice(server.state)
     return [*found, *_exits(here)]

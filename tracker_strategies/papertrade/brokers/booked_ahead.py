@@ -19,6 +19,8 @@ from tracker_strategies.papertrade.journal.history import Bars
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.market.corporate_actions import Action, split_ratio
 
+#: Sessions whose fills may be of old or of new shares.
+_LATELY = 4
 #: Sizes that differ by less than this share are equal.
 SAME = 1e-8
 
@@ -34,10 +36,15 @@ def booked_ahead(ledger: Ledger, there: Holdings) -> list[Action]:
     known = {*tickers, *ledger.strangers()}
     here = [row for row in zip(ledger.config.symbols, tickers, ledger.sizes().tolist(), prices.tolist(), strict=True) if row[2]]
     strangers = {ticker: size for ticker, size in there.sizes.items() if size and ticker not in known}
+    confirmed = confirmed_splits(ledger.journal)
+    # The split may have come before or after what was filled lately: old shares are multiplied, new ones are not.
+    lately = [ledger.filled_since(ledger.last_session("balances", back=back)) for back in range(_LATELY)]
     for symbol, ticker, mine, price in here:
         theirs = there.sizes.get(ticker, 0.0)
         if theirs and abs(theirs - mine) > SAME * max(1.0, abs(mine)):
-            ratio = split_ratio(mine, theirs)
+            news = dict.fromkeys([0.0, *(filled.get(symbol, 0.0) for filled in lately)])
+            ratios = [ratio for new in news if (ratio := split_ratio(mine - new, theirs - new)) is not None]
+            ratio = confirmed.get(symbol, ratios[0] if ratios else None)
             if ratio is not None and paid < 0.5 * abs(theirs - mine) * price:
                 found.append(Action("", symbol, "split", ratio, origin="broker"))
         elif not theirs:

@@ -118,7 +118,7 @@ class Sender:
         sent = Sent()
         try:
             self._send_some("size < 0", session, sent, follows=False)
-            if self._broker.nets:
+            if self._broker.nets or self._hours is None:  # what is due now waits for nothing
                 self._send_some("size > 0", session, sent, follows=False)
             else:
                 self._write_down()

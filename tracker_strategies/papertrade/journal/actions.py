@@ -37,7 +37,8 @@ def book_action(ledger: Ledger, action: Action, *, pays: bool) -> None:
     if action.kind == "split":
         if _is_in_the_shares(journal, action):
             return
-        db.execute("update positions set size = size * ? where symbol = ?", (action.value, action.symbol))
+        new = ledger.filled_since().get(action.symbol, 0.0)  # these are new shares: a real broker has filled them after the split
+        db.execute("update positions set size = (size - ?) * ? + ? where symbol = ?", (new, action.value, new, action.symbol))
         db.execute(
             f"update orders set size = size * ?, wanted = wanted * ?, price = price / ? where symbol = ? and status in {OPEN}",
             (action.value, action.value, action.value, action.symbol),

@@ -232,6 +232,15 @@ class Ledger:
                 str(report.status), f"{side} {order['symbol']}, {done} filled: {report.reason or 'no reason given'}"
             )
 
+    def filled_since(self, session: str = "~") -> dict[str, float]:
+        """Shares bought and sold after a session, by name; by default since the last one whose balance is known."""
+        rows = self.journal.rows(
+            "select symbol, sum(fills.size) as size from fills join orders using (cid) "
+            "where fills.session is null or fills.session > ? group by symbol",
+            (session,),
+        )
+        return {row["symbol"]: row["size"] for row in rows}
+
     # -- balances ----------
 
     def value(self) -> float:

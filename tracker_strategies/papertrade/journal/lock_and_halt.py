@@ -45,6 +45,8 @@ class HaltSwitch:
         try:
             self.path.write_text(f"{why} ({datetime.now(UTC):%Y-%m-%d %H:%M} UTC)\n", encoding="utf-8")
         except OSError as problem:
+            if self.reason() is not None:  # whatever it is that stands there, it halts
+                return
             raise OutputError(
                 f"cannot write {self.path}: {problem.strerror}; create a file of that name by hand to halt"
             ) from None
