@@ -43,6 +43,7 @@ class AccountOptions(StrategyOptions):
         list[str] | None,
         typer.Option("--fault", metavar="KEY=P", help="Trouble on purpose: reject, partial, delay, duplicate, disconnect."),
     ] = None
+    time_in_force: Annotated[str, typer.Option(help="At Alpaca: day, or opg, the opening auction (whole shares only).")] = "day"
     verify_every: Annotated[
         int, typer.Option(help="Replay all history every so many sessions; between, go on from a checkpoint.")
     ] = 250
@@ -144,19 +145,30 @@ def resume(folder: Folder) -> None:
 
 
 @app.command()
-def adopt(folder: Folder) -> None:
+def adopt(
+    folder: Folder,
+    as_shares: Annotated[
+        bool, typer.Option("--as-shares", help="What looks like a split or a new ticker is shares that came in or went out.")
+    ] = False,
+) -> None:
     """Take the broker's account over into the journal, when the two disagree."""
     from tracker_strategies.cli.paper_commands import adopt_account
 
-    adopt_account(folder)
+    adopt_account(folder, as_shares=as_shares)
 
 
 @app.command()
-def flatten(folder: Folder, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
-    """Cancel what waits, sell everything, and halt."""
+def flatten(
+    folder: Folder,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    strangers: Annotated[
+        bool, typer.Option("--strangers", help="Also sell what the broker holds that is not of this account's names.")
+    ] = False,
+) -> None:
+    """Halt, cancel what waits, and sell everything, if need be past a journal that cannot be used."""
     from tracker_strategies.cli.paper_commands import flatten_account
 
-    flatten_account(folder, yes=yes)
+    flatten_account(folder, yes=yes, strangers=strangers)
 
 
 @app.command()

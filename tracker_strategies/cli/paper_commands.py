@@ -14,8 +14,10 @@ from rich.table import Table
 from datafeeds.texts import parse_pairs
 from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.paper import AccountOptions
+from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.config import RiskLimits
+from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.step import StepResult
 from tracker_strategies.papertrade.views.status import AccountStatus, status_of
@@ -33,7 +35,8 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
         panel = options.market.open()
         for note in sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols):
             Console(stderr=True).print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    same = {name: getattr(options, name) for name in ("start", "replay", "broker", "url", "calendar", "actions", "verify_every")}
+    kept = ("start", "replay", "broker", "url", "calendar", "actions", "verify_every", "time_in_force")
+    same = {name: getattr(options, name) for name in kept}
     account = PaperAccount.create(
         folder,
         strategy,
@@ -73,6 +76,7 @@ def show_step(console: Console, result: StepResult) -> None:
         Kind.IDLE: "no rebalance due",
         Kind.REFUSED: "rebalance refused",
         Kind.FLATTEN: "sell everything",
+        Kind.MISSED: "missed",
         "": "nothing to decide",
     }
     line = f"[bold]{result.session or '-'}[/]  {taken}, {words.get(result.decision, result.decision)}"
@@ -93,7 +97,8 @@ def keep_watch(folder: str, *, sessions: int | None, speed: float, max_move: flo
             count = practise(
                 account, lambda result: show_step(console, result), sessions=sessions, speed=speed, max_move=max_move
             )
-            console.print(f"{count} sessions" + ("" if count == sessions else "; the history ends here"), style="dim")
+            ended = count != sessions and account.halt_switch.reason() is None
+            console.print(f"{count} sessions" + ("; the history ends here" if ended else ""), style="dim")
         else:
             watch(
                 account,
@@ -108,7 +113,12 @@ def keep_watch(folder: str, *, sessions: int | None, speed: float, max_move: flo
 
 def show_status(folder: str, *, check: bool, as_json: bool) -> None:
     """``status``."""
-    status = status_of(PaperAccount(folder), check=check)
+    account = PaperAccount(folder, check=False)
+    try:
+        status = status_of(account, check=check)
+    except JournalError as problem:
+        halted = account.halt_switch.reason()
+        raise JournalError(f"{problem}. {f'Halted: {halted}' if halted else 'Not halted: tracker paper halt'}") from None
     if as_json:
         print(json.dumps(status.to_dict(), indent=2))
     else:
@@ -195,8 +205,18 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
 
 def halt_account(folder: str, reason: str, *, cancel_open: bool) -> None:
     """``halt``."""
-    count = PaperAccount(folder).halt(reason, cancel_open_orders=cancel_open)
-    Console().print("halted: nothing is sent any more" + (f"; {count} open orders cancelled" if cancel_open else ""))
+    account, console = PaperAccount(folder, check=False), Console()
+    account.halt(reason)  # first, and whatever else is wrong
+    console.print("halted: nothing is sent any more", highlight=False)
+    if cancel_open:
+        count = account.halt(reason, cancel_open_orders=True)
+        console.print(f"{count} open orders cancelled", highlight=False)
+    else:
+        try:
+            account.config  # noqa: B018 (a damaged journal is worth a word)
+        except TrackerError as problem:
+            account.troubles.append(f"the journal cannot be read ({type(problem).__name__}: {problem})")
+    show_troubles(account)
 
 
 def resume_account(folder: str) -> None:
@@ -205,21 +225,26 @@ def resume_account(folder: str) -> None:
     Console().print("no longer halted; the next step goes on")
 
 
-def adopt_account(folder: str) -> None:
+def adopt_account(folder: str, *, as_shares: bool) -> None:
     """``adopt``."""
-    console, changes = Console(), PaperAccount(folder).adopt()
+    console, changes = Console(), PaperAccount(folder).adopt(as_shares=as_shares)
     for change in changes:
         console.print(change, markup=False, highlight=False)
     console.print("the journal has the broker's account now" if changes else "nothing differed")
 
 
-def flatten_account(folder: str, *, yes: bool) -> None:
+def flatten_account(folder: str, *, yes: bool, strangers: bool) -> None:
     """``flatten``."""
-    account = PaperAccount(folder)
+    account = PaperAccount(folder, check=False)
     if not yes:
         typer.confirm(f"Sell everything in {account.folder} and halt?", abort=True)
-    result = account.flatten()
-    show_step(Console(), result)
+    show_step(Console(), account.flatten(strangers=strangers))
+
+
+def show_troubles(account: PaperAccount) -> None:
+    """What an exit could not do on its way."""
+    for trouble in account.troubles:
+        Console(stderr=True).print(trouble, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def show_limits(folder: str, changes: Sequence[str]) -> None:

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from datafeeds import MarketPanel, MarketSource
-from datafeeds.files import UNFINISHED
-from tracker_strategies.errors import OutputError, ParameterError
+from datafeeds.files import replace_file
+from tracker_strategies.errors import OutputError, TrackerError
 from tracker_strategies.papertrade.brokers import broker_file
 from tracker_strategies.papertrade.brokers.base import Broker
 from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
-from tracker_strategies.papertrade.brokers.settling import cancel_open, settle
+from tracker_strategies.papertrade.brokers.settling import Splits
 from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
-from tracker_strategies.papertrade.interventions import flatten_account, take_over
+from tracker_strategies.papertrade.interventions import book_what_happened, cancel_waiting, flatten_account, take_over
 from tracker_strategies.papertrade.journal import journal as journals
 from tracker_strategies.papertrade.journal.journal import Journal
-from tracker_strategies.papertrade.journal.ledger import Ledger, opening_entries
+from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, account_lock
 from tracker_strategies.papertrade.market.session_clocks import DataClock, ReplayClock, SessionClock, WallClock
-from tracker_strategies.papertrade.opening import (
-    absolute,
-    cash_at_alpaca,
-    first_session,
-    limits_written_out,
-    names_of,
-    refuse_limits,
-    try_out,
-)
+from tracker_strategies.papertrade.opening import write_account
 from tracker_strategies.papertrade.step import Step, StepResult
-from tracker_strategies.strategies.registry import check_params, load_strategy
 
-#: Options of :meth:`PaperAccount.create` that describe the source.
-SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
+#: A copy of the account's description, beside the journal.
+DESCRIPTION = "account.json"
+#: Seconds that an exit waits for a step that runs.
+LONGEST_STEP = 60.0
 
 
 class PaperAccount:
@@ -58,6 +51,8 @@ class PaperAccount:
         The present time, in UTC, for accounts that follow a calendar.
     pause : callable, optional
         Waits so many seconds, when a broker has to be asked again.
+    check : bool, default True
+        False for :meth:`halt` and :meth:`flatten` of an account whose journal cannot be read.
 
     Examples
     --------
@@ -73,13 +68,26 @@ class PaperAccount:
         broker: Broker | None = None,
         clock: Callable[[], datetime] | None = None,
         pause: Callable[[float], None] = time.sleep,
+        check: bool = True,
     ) -> None:
         self.folder = Path(folder).expanduser()
         self.halt_switch = HaltSwitch(self.folder)
         self._broker, self._clock, self._pause = broker, clock, pause
+        self.troubles: list[str] = []  #: what an emergency exit could not do on its way
+        if check:
+            self.config  # noqa: B018 (read now, and kept)
+
+    @cached_property
+    def config(self) -> AccountConfig:
+        """The account as it was opened."""
         with Journal(self.folder / journals.FILE, readonly=True, quick=True) as journal, journal.errors():
-            self.config = AccountConfig.from_json(journal.meta("config"))
-            self.begun = journal.one("select 1 from balances limit 1") is not None
+            return AccountConfig.from_json(journal.meta("config"))
+
+    @cached_property
+    def begun(self) -> bool:
+        """Whether it has had a session."""
+        with Journal(self.folder / journals.FILE, readonly=True, quick=True) as journal, journal.errors():
+            return journal.one("select 1 from balances limit 1") is not None
 
     @classmethod
     def create(
@@ -124,54 +132,11 @@ class PaperAccount:
         ParameterError, DataError, OutputError, StrategyError
             Before anything is written.
         """
+        given: dict[str, Any] = {"panel": panel, "targets": targets, "start": start, "replay": replay, "symbols": symbols}
         place = Path(folder).expanduser()
-        if place.exists() and (not place.is_dir() or any(UNFINISHED not in p.name for p in place.iterdir())):
-            raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
-        cls_, chosen = load_strategy(strategy), dict(params or {})
-        check_params(cls_, chosen)
-        how = {key: options.pop(key) for key in SOURCE_OPTIONS if key in options}
-        market = source if isinstance(source, MarketSource) else MarketSource(source, targets, **how)
-        for key in ("members", "clean"):
-            if (told := getattr(market, key)) is not None:
-                raise ParameterError(f"{key}={told!r}: a paper account keeps bars as they come; prepare them in the source")
-        if options.get("broker") == "alpaca":
-            options = {"clock": "wall", **options, **cash_at_alpaca(options)}
-        if options.get("actions"):
-            options["actions"] = absolute(options["actions"])
-        if panel is None:
-            panel = market.open()
-        year = chosen.get("bars_per_year", chosen.get("bars_a_year"))
-        if year is None and any(chosen.get(key) is not None for key in ("margin", "enhance", "max_tracking_error", "te_budget")):
-            # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
-            chosen["bars_per_year"] = panel.periods_per_year
-        names = names_of(panel, symbols, chosen.pop("assets", None))
-        config = AccountConfig(
-            name=name or secrets.token_hex(4),
-            strategy=absolute(strategy),
-            source=absolute(market.source),
-            targets=market.targets,
-            gaps="freeze",  # for sessions to come; holes of the past were judged when the source was opened
-            adjust=market.adjust,
-            seed=market.seed,
-            renames=market.renames and absolute(market.renames),
-            symbols=names,
-            params=limits_written_out(cls_, chosen, names),
-            prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
-            start=first_session(panel, start or replay),
-            **{**({"clock": "replay"} if replay else {}), **options},
-        )
-        Faults.build(config.faults)
-        if config.faults and config.broker != "simulated":
-            raise ParameterError("faults are for the simulated broker; a real one has its own")
-        meta = {"config": config.to_json(), "limits": (limits or RiskLimits()).to_json(), "opened": journals.now()}
-        refuse_limits(config, cls_, panel)
-        try_out(config, cls_, panel)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise OutputError(f"cannot make {place}: {problem.strerror}; choose another folder") from None
-        Journal.create(place / journals.FILE, meta, lambda journal: opening_entries(journal, config))
-        return cls(place)
+        account = cls(write_account(place, strategy, source, params, limits=limits, name=name, **given, **options))
+        account._keep_description()
+        return account
 
     # -- pieces ----------
 
@@ -224,11 +189,18 @@ class PaperAccount:
         if self.config.clock == "data":
             return DataClock()
         here = self._clock or (lambda: datetime.now(UTC))
-        there = None if broker is None else broker.time()
+        there = None if broker is None else broker.hours()
         if there is None:
             return WallClock(self.config.calendar, here)
-        gap = there - here()
+        gap = there.now - here()
         return WallClock(self.config.calendar, lambda: here() + gap)
+
+    def _keep_description(self) -> None:
+        """A copy of the description beside the journal, for the exits when the journal cannot be read."""
+        path = self.folder / DESCRIPTION
+        if not path.exists():
+            with suppress(OSError):
+                replace_file(path, f"{self.config.to_json()}\n".encode())
 
     # -- what it does ----------
 
@@ -241,6 +213,7 @@ class PaperAccount:
         wish: Wish | None = None,
         decide: bool = True,
         from_copy: bool = False,
+        move_on: bool = False,
     ) -> StepResult:
         """Do all that can be done now: see :mod:`tracker_strategies.papertrade.step`.
 
@@ -258,6 +231,8 @@ class PaperAccount:
             False only takes sessions in, and sends what was decided before.
         from_copy : bool, default False
             The account's files were restored from a copy on purpose: go on from there, though newer commits were made.
+        move_on : bool, default False
+            In recorded history, go on to the next session although the rebalance of the newest was refused.
         """
         copied = {"from_copy": from_copy}
         with account_lock(self.folder), self.journal(**copied) as journal, self.broker(**copied) as broker:
@@ -265,30 +240,72 @@ class PaperAccount:
                 limits = RiskLimits.from_json(journal.meta("limits"))
             if max_move is not None:
                 limits = limits.changed({"max_move": max_move})
+            self._keep_description()
             clock = self.session_clock(broker)
-            options = {"panel": panel, "pause": self._pause, "verify": verify, "wish": wish, "decide": decide}
+            options = {"panel": panel, "pause": self._pause, "verify": verify, "wish": wish, "decide": decide, "move_on": move_on}
             return Step(journal, self.config, limits, broker, clock, self.halt_switch, **options).run()  # type: ignore[arg-type]
 
     def halt(self, why: str = "by hand", *, cancel_open_orders: bool = False) -> int:
-        """Stop all sending, at once, also in a step that runs now; return how many open orders were cancelled."""
+        """Stop all sending, at once, also in a step that runs now; return how many open orders were cancelled.
+
+        The switch is set first and needs nothing but the folder. Orders are cancelled at the broker, whatever the journal says.
+        """
         self.halt_switch.set(why)
         if not cancel_open_orders:
             return 0
-        with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
-            ledger = Ledger(journal, self.config)
-            settle(ledger, broker)
-            return cancel_open(ledger, broker)
+        with self._emergency() as (config, ledger, broker):
+            count = cancel_waiting(broker, config.name)
+            self.troubles += book_what_happened(ledger, broker)
+        return count
 
     def resume(self) -> None:
         """Go on after a halt."""
         self.halt_switch.clear()
 
-    def adopt(self) -> list[str]:
-        """Take the broker's account over into the journal, and say what was different."""
-        with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
-            return take_over(Ledger(journal, self.config), broker)
+    def adopt(self, *, as_shares: bool = False) -> list[str]:
+        """Take the broker's account over into the journal, and say what was different.
 
-    def flatten(self) -> StepResult:
-        """Cancel what waits, sell everything that is held, and halt."""
+        What looks like a split or a new ticker that only the broker has booked is taken as that, unless ``as_shares`` says that
+        shares came in or went out.
+        """
         with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
-            return flatten_account(Ledger(journal, self.config), broker, self.halt_switch, self._pause)
+            return take_over(Ledger(journal, self.config), broker, Splits.SHARES if as_shares else Splits.WAIT)
+
+    def flatten(self, *, strangers: bool = False) -> StepResult:
+        """Halt, cancel what waits, and sell everything that is held, if need be past the journal.
+
+        ``strangers``: also positions at the broker that are not of the account's names. Without it they are an error, at the end.
+        """
+        try:
+            self.halt_switch.set("flattened by hand")  # first: killed at any moment, the strategy must not go on
+        except OutputError as problem:
+            self.troubles.append(str(problem))
+        with self._emergency() as (config, ledger, broker):
+            result = flatten_account(config, ledger, broker, self._pause, strangers=strangers)
+        result.messages = [*self.troubles, *result.messages]
+        return result
+
+    @contextmanager
+    def _emergency(self) -> Iterator[tuple[AccountConfig, Ledger | None, Broker]]:
+        """Description, books and broker for an exit, which goes on without books that cannot be opened.
+
+        A step that runs stops at the halt before its next order; it is waited for.
+        """
+        with ExitStack() as held:
+            ledger = None
+            try:
+                held.enter_context(account_lock(self.folder, timeout=LONGEST_STEP))
+                ledger = Ledger(held.enter_context(self.journal()), self.config)
+            except TrackerError as problem:
+                self.troubles.append(f"the journal cannot be used ({type(problem).__name__}: {problem})")
+                self.__dict__["config"] = self._described(problem)
+            yield self.config, ledger, held.enter_context(self.broker())
+
+    def _described(self, problem: TrackerError) -> AccountConfig:
+        """The description, from beside the journal if need be."""
+        with suppress(TrackerError):
+            return self.config
+        try:
+            return AccountConfig.from_json((self.folder / DESCRIPTION).read_text(encoding="utf-8"))
+        except (OSError, ValueError, TrackerError):
+            raise problem from None

@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 BROKERS = ("simulated", "alpaca")
 CLOCKS = ("data", "wall", "replay")
+TIMES_IN_FORCE = ("day", "opg")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class RiskLimits:
     max_orders : int, optional
         Most orders of one session.
     max_daily_loss : float, default 0.25
-        Loss from one session to the next after which nothing is traded.
+        Loss from one session to the next after which the account halts: nothing is traded until a person resumes.
     max_move : float, default 0.45
         Largest move of one price from one session to the next that is believed; beyond it a bad print or a split is suspected
         and the session is not taken in.
@@ -120,6 +121,8 @@ class AccountConfig:
     broker : {"simulated", "alpaca"}
     url : str
         Address of the broker, for Alpaca.
+    time_in_force : {"day", "opg"}
+        At Alpaca: orders for the day, or for the opening auction, which takes whole shares only (a mandate with whole shares).
     clock : {"data", "wall", "replay"}
         What tells the newest session: the data themselves; the calendar and the time of day; or one more session of recorded
         history with every step.
@@ -154,6 +157,7 @@ class AccountConfig:
     actions: str = ""
     faults: Mapping[str, Any] = field(default_factory=dict)
     verify_every: int = 250
+    time_in_force: str = "day"
 
     def __post_init__(self) -> None:
         """Validate; make tuples of lists, as JSON has them."""
@@ -164,7 +168,7 @@ class AccountConfig:
             object.__setattr__(self, name, tuple(value))
         if isinstance(self.costs, Mapping):
             object.__setattr__(self, "costs", CostModel(**self.costs))
-        for name, choices in (("broker", BROKERS), ("clock", CLOCKS)):
+        for name, choices in (("broker", BROKERS), ("clock", CLOCKS), ("time_in_force", TIMES_IN_FORCE)):
             if getattr(self, name) not in choices:
                 raise ParameterError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(choices)}")
         number("cash", self.cash, above=0.0)
@@ -187,6 +191,11 @@ class AccountConfig:
             )
         if self.params.get("broker", "basket") != "basket":
             raise ParameterError("broker='ordinary' is for backtests: a paper account has its own broker; leave it out")
+        if self.time_in_force == "opg" and (self.broker == "simulated" or not self.lot or self.lot % 1.0):
+            raise ParameterError(
+                f"time_in_force='opg' is for whole shares at Alpaca: got broker={self.broker!r} and a lot of {self.lot:g}; "
+                "add --whole-shares, or leave it out (day orders wait for the open, too)"
+            )
 
     def open(self) -> MarketPanel:
         """The source as it is now."""

@@ -27,6 +27,14 @@ class StaleDataError(PaperError, DataError):
     """The data end before the last session that has closed, or hold a session that has not closed yet."""
 
 
+class ClockError(PaperError):
+    """The clock of this computer and the broker's are too far apart."""
+
+
+class ExitError(PaperError):
+    """An emergency exit did what it could, and something is left that a person has to look at."""
+
+
 class BadBarError(PaperError, DataError):
     """A new bar does not look like a price: nothing was taken in."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -10,18 +11,91 @@ from typing import Any
 
 import numpy as np
 
-from datafeeds import MarketPanel
-from tracker_strategies.errors import DataError, ParameterError, UniverseError
+from datafeeds import MarketPanel, MarketSource
+from datafeeds.files import UNFINISHED
+from tracker_strategies.errors import DataError, OutputError, ParameterError, UniverseError
 from tracker_strategies.execution.mandate.mandate import KEYS
-from tracker_strategies.papertrade.config import AccountConfig
+from tracker_strategies.papertrade.brokers.faults import Faults
+from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import wish_by_cerebro
 from tracker_strategies.papertrade.deciding.checkpoint import Balance
+from tracker_strategies.papertrade.journal import journal as journals
 from tracker_strategies.papertrade.journal.history import History
+from tracker_strategies.papertrade.journal.journal import Journal
+from tracker_strategies.papertrade.journal.ledger import opening_entries
 from tracker_strategies.papertrade.market.new_sessions import read_source, session_names
 from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.compose import settle_mandate
-from tracker_strategies.strategies.registry import default_params
+from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
+
+#: Options that describe the source.
+SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
+
+
+def write_account(
+    place: Path,
+    strategy: str,
+    source: str | MarketSource,
+    params: Mapping[str, Any] | None,
+    *,
+    panel: MarketPanel | None,
+    targets: tuple[str, ...],
+    start: str | None,
+    replay: str | None,
+    symbols: tuple[str, ...] | None,
+    limits: RiskLimits | None,
+    name: str | None,
+    **options: Any,
+) -> Path:
+    """Look at everything, then write a new journal into a folder: see :meth:`PaperAccount.create`."""
+    if place.exists() and (not place.is_dir() or any(UNFINISHED not in p.name for p in place.iterdir())):
+        raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
+    cls_, chosen = load_strategy(strategy), dict(params or {})
+    check_params(cls_, chosen)
+    how = {key: options.pop(key) for key in SOURCE_OPTIONS if key in options}
+    market = source if isinstance(source, MarketSource) else MarketSource(source, targets, **how)
+    for key in ("members", "clean"):
+        if (told := getattr(market, key)) is not None:
+            raise ParameterError(f"{key}={told!r}: a paper account keeps bars as they come; prepare them in the source")
+    if options.get("broker") == "alpaca":
+        options = {"clock": "wall", **options, **cash_at_alpaca(options)}
+    if options.get("actions"):
+        options["actions"] = absolute(options["actions"])
+    if panel is None:
+        panel = market.open()
+    year = chosen.get("bars_per_year", chosen.get("bars_a_year"))
+    if year is None and any(chosen.get(key) is not None for key in ("margin", "enhance", "max_tracking_error", "te_budget")):
+        # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
+        chosen["bars_per_year"] = panel.periods_per_year
+    names = names_of(panel, symbols, chosen.pop("assets", None))
+    config = AccountConfig(
+        name=name or secrets.token_hex(4),
+        strategy=absolute(strategy),
+        source=absolute(market.source),
+        targets=market.targets,
+        gaps="freeze",  # for sessions to come; holes of the past were judged when the source was opened
+        adjust=market.adjust,
+        seed=market.seed,
+        renames=market.renames and absolute(market.renames),
+        symbols=names,
+        params=limits_written_out(cls_, chosen, names),
+        prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
+        start=first_session(panel, start or replay),
+        **{**({"clock": "replay"} if replay else {}), **options},
+    )
+    Faults.build(config.faults)
+    if config.faults and config.broker != "simulated":
+        raise ParameterError("faults are for the simulated broker; a real one has its own")
+    meta = {"config": config.to_json(), "limits": (limits or RiskLimits()).to_json(), "opened": journals.now()}
+    refuse_limits(config, cls_, panel)
+    try_out(config, cls_, panel)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise OutputError(f"cannot make {place}: {problem.strerror}; choose another folder") from None
+    Journal.create(place / journals.FILE, meta, lambda journal: opening_entries(journal, config))
+    return place
 
 
 def limits_written_out(strategy: type[TrackerStrategy], params: Mapping[str, Any], symbols: Sequence[str]) -> dict[str, Any]:

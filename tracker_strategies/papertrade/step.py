@@ -1,4 +1,4 @@
-"""One step: settle, reconcile, bring in new sessions, let the strategy decide about the newest, write it down, send it.
+"""One step: settle, reconcile, bring in new sessions, let the strategy decide about the newest, write it down, send it in time.
 
 A step may die at any moment. Whatever it had written down is then the truth, and the next step goes on from there: bars that
 are in are not read again, a decision that was made is not made again, an order that the broker has is not sent again.
@@ -15,13 +15,17 @@ import numpy as np
 
 from datafeeds import MarketPanel
 from tracker_strategies.papertrade.brokers.base import Broker, Quotes
+from tracker_strategies.papertrade.brokers.booked_ahead import confirmed_actions
 from tracker_strategies.papertrade.brokers.sending import Sender
+from tracker_strategies.papertrade.brokers.sending_hours import SendingHours
 from tracker_strategies.papertrade.brokers.settling import cancel_open, drop_intents, reconcile, settle
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.decider import Decider
-from tracker_strategies.papertrade.errors import RiskError, StaleDataError
+from tracker_strategies.papertrade.deciding.risk import TOLD, untold_loss
+from tracker_strategies.papertrade.errors import ReconcileError, RiskError, StaleDataError
 from tracker_strategies.papertrade.journal.crash_points import reached
+from tracker_strategies.papertrade.journal.fills import DUST
 from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import Ledger
@@ -49,6 +53,10 @@ class StepResult:
         Orders that the broker took, and that it refused.
     waits : str
         Why orders that were decided are not sent yet.
+    early : bool
+        Whether they only wait for the hour at which they may be sent.
+    halted : str
+        Why nothing is decided or sent until a person resumes.
     way : str
         How the strategy's state was found: "checkpoint" or "replay".
     messages : list of str
@@ -61,6 +69,8 @@ class StepResult:
     sent: int = 0
     refused: int = 0
     waits: str = ""
+    early: bool = False
+    halted: str = ""
     way: str = ""
     messages: list[str] = field(default_factory=list)
 
@@ -69,7 +79,7 @@ class Step:
     """Everything that one step needs; see :meth:`run`.
 
     With ``decide=False`` it takes sessions in and sends what was decided before; with a ``wish`` it does not ask the strategy but
-    decides that.
+    decides that. With ``move_on`` recorded history goes on after a session whose rebalance was refused.
     """
 
     def __init__(
@@ -86,10 +96,14 @@ class Step:
         verify: bool = False,
         wish: Wish | None = None,
         decide: bool = True,
+        move_on: bool = False,
     ) -> None:
         self.journal, self.config, self.limits, self.broker, self.clock, self.halt = journal, config, limits, broker, clock, halt
         self.ledger = Ledger(journal, config)
         self._panel, self._pause, self._verify, self._wish, self._decides = panel, pause, verify, wish, decide
+        self._move_on = move_on
+        self._hours = SendingHours(config, broker, clock)
+        self._ahead = ""  # what the broker has booked and the account has not
         self.result = StepResult()
 
     def run(self) -> StepResult:
@@ -99,29 +113,33 @@ class Step:
         panel = self.config.open() if self._panel is None else self._panel
         source, notes = read_source(self.config, self.ledger.tickers(), listed, panel, after=known)
         self.result.messages += [*notes, *note_lost_rows(self.journal, panel)]
-        source = source.rows(0, self.clock.visible(source.sessions, self.ledger.last_session()))
         self._finish_sessions()
         settle(self.ledger, self.broker)
+        known = self.ledger.last_session()
+        source = source.rows(0, self.clock.visible(source.sessions, known, done=self._is_done(known)))
         if self._wish is None:  # a wish is about the sessions that are known
-            self._take_sessions(source, listed)
+            self._take_sessions(source, [*listed, *confirmed_actions(self.ledger, source, listed)])
         if not self.result.taken:  # otherwise they agreed after the last session that was taken
-            reconcile(self.ledger, self.broker)
+            self._ahead = reconcile(self.ledger, self.broker)
         self.result.session = newest = self.ledger.last_session("balances")
         if not newest:
             self.result.messages.append(f"no session yet: the account begins on {self.config.start}")
             return self.result
-        late = self.clock.late(newest)
-        if late and self._decides:
-            raise StaleDataError(f"{late}. Nothing is decided or sent; step again when the source has it")
-        if not self.journal.one("select 1 from decisions where session = ? and kind != ?", (newest, Kind.REFUSED)):
-            if not self._decides:
-                return self.result
-            self._decide(newest)
-        elif self._verify:
-            self.result.messages += Decider(self.ledger, self.limits, self.broker).verify(newest)
-        if not late:
-            self._send(newest)
+        self._act(newest)
         return self.result
+
+    def _is_done(self, session: str) -> bool:
+        """Whether recorded history may go on after a session: it was decided about, and what was decided is sent."""
+        if session < self.config.start:
+            return True
+        waits = self.journal.one("select 1 from orders where status = 'intent' and session = ?", (session,))
+        kind = self.journal.one("select kind from decisions where session = ?", (session,))
+        return not waits and (self._is_decided(session) or (self._move_on and kind == Kind.REFUSED))
+
+    def _is_decided(self, session: str) -> bool:
+        """Whether a session was decided about. What was refused may be decided anew."""
+        kind = self.journal.one("select kind from decisions where session = ?", (session,))
+        return kind is not None and kind != Kind.REFUSED
 
     # -- sessions ----------
 
@@ -157,7 +175,7 @@ class Step:
         for (session,) in open_ones:
             self._advance(session)
             settle(self.ledger, self.broker)
-            reconcile(self.ledger, self.broker)
+            self._ahead = reconcile(self.ledger, self.broker)
             self._miss(session)
             self.ledger.close_session(session)
 
@@ -194,10 +212,40 @@ class Step:
 
     # -- the newest session ----------
 
+    def _act(self, newest: str) -> None:
+        """Decide about the newest session, unless that was done, and send what was decided."""
+        stale = self.clock.late(newest)
+        if stale and self._decides:
+            raise StaleDataError(f"{stale}. Nothing is decided or sent; step again when the source has it")
+        if self._ahead and self._decides:
+            raise ReconcileError(
+                f"{self._ahead}. Nothing is traded on that. Step again when the source or the file of actions shows it. If it is "
+                "one: tracker paper adopt; if it is none: tracker paper adopt --as-shares; or sell all: tracker paper flatten"
+            )
+        if self._decides and (self.ledger.sizes() < -DUST).any():
+            short = [s for s, size in zip(self.config.symbols, self.ledger.sizes(), strict=True) if size < -DUST]
+            raise ReconcileError(
+                f"the broker is short of {', '.join(short[:5])}, and this account is long only: nothing is decided. Buy them back "
+                "at the broker, then: tracker paper adopt; or close all positions: tracker paper flatten"
+            )
+        if not self._is_decided(newest):
+            if not self._decides:
+                return
+            self._decide(newest)
+        elif self._verify:
+            self.result.messages += Decider(self.ledger, self.limits, self.broker).verify(newest)
+        if not (stale or self._ahead):
+            self._send(newest)
+
     def _decide(self, newest: str) -> None:
-        reason = self.halt.reason()
-        if reason is not None:
-            self.result.messages.append(f"halted ({reason}): nothing is decided; go on with: tracker paper resume")
+        self._refuse_after_a_loss(newest)
+        self.result.halted = self.halt.reason() or ""
+        if self.result.halted:
+            self.result.messages.append(f"halted ({self.result.halted}): nothing is decided; go on with: tracker paper resume")
+            return
+        late = self._hours.verdict(newest).late
+        if late:
+            self._leave(newest, late)
             return
         decider = Decider(self.ledger, self.limits, self.broker)
         refused = decider.decide(newest, verify=self._verify, wish=self._wish)
@@ -209,12 +257,38 @@ class Step:
                 "Look at it, then change the limit (tracker paper limits) and step again, or wait for the next session"
             )
 
+    def _refuse_after_a_loss(self, newest: str) -> None:
+        """After a large loss the account halts. Looked for before a halt is: a step that was killed in between ends the same."""
+        loss, others = untold_loss(self.limits, self.ledger), self.halt.reason()
+        if not loss or (others is not None and not others.startswith(loss)):  # halted by a person: looked for when that is over
+            return
+        self.halt.set(loss)
+        self.ledger.decide(newest, Kind.REFUSED, loss, facts={TOLD: newest})
+        raise RiskError(
+            f"{loss}. The account is halted: nothing is decided or sent, on this session or a later one. Look at it, then go on "
+            "with: tracker paper resume; or sell all: tracker paper flatten"
+        )
+
+    def _leave(self, newest: str, why: str) -> None:
+        """The hour of the newest session has passed."""
+        missed = self.ledger.miss(newest, why)
+        self.result.decision = Kind.MISSED if missed else self.result.decision
+        what = "was missed" if missed else "was not carried out in full"
+        self.result.messages.append(f"{newest} {what}: {why}. Nothing is sent late; the next session is decided anew")
+
     def _send(self, newest: str) -> None:
         if not self.journal.one("select 1 from orders where status = 'intent' and session = ?", (newest,)):
             return
-        sent = Sender(self.ledger, self.broker, self.halt, self._pause).send(newest)
-        self.result.sent, self.result.refused, self.result.waits = sent.count, sent.refused, sent.waits
+        sent = Sender(self.ledger, self.broker, self.halt, self._hours, self._pause).send(newest)
+        self.result.sent, self.result.refused, self.result.waits, self.result.early = (
+            sent.count,
+            sent.refused,
+            sent.waits,
+            sent.early,
+        )
         if sent.refused:
             self.result.messages.append(f"{sent.refused} orders were refused by the broker: see tracker paper status")
         if sent.waits:
             self.result.messages.append(sent.waits)
+        if sent.late:
+            self._leave(newest, sent.late)

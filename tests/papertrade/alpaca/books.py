@@ -6,6 +6,7 @@ it closes.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import uuid
@@ -31,7 +32,9 @@ class Account:
         self.open, self.part = False, 1.0
         self.now = datetime(2024, 5, 6, 20, 30, tzinfo=UTC)
         self.rules: dict[str, str] = {}
-        self.faults: list[list[str]] = []
+        self.lies: dict[str, str] = {}
+        self.holiday = ""
+        self.faults: list[str] = []
         self.fault_rate, self.rng, self.stall = 0.0, random.Random(0), 0.4
         self.log: list[list[Any]] = []
         self.canned: list[Any] = []
@@ -86,7 +89,7 @@ class Account:
         )  # fmt: skip
         order = {
             **nothing,
-            "id": str(uuid.uuid4()),
+            "id": self.asset(client),
             "client_order_id": client,
             "created_at": stamp,
             "updated_at": stamp,
@@ -154,6 +157,27 @@ class Account:
 
     # -- views ----------
 
+    def told(self, order: dict[str, Any]) -> dict[str, Any]:
+        """An order as the broker tells of it: with lies about its fill, if it has to."""
+        lie, filled, size = self.lies.get(order["symbol"], self.lies.get("", "")), float(order["filled_qty"]), float(order["qty"])
+        if not lie or not filled:
+            return order
+        told = {
+            "more": filled + 1e-6,
+            "far more": 3.0 * filled,
+            "rounded": round(filled, 6),
+            "rounded up": math.ceil(filled * 1e6) / 1e6,
+            "back": 0.0,
+            "half": 0.5 * filled,
+            "negative": -filled,
+        }
+        if lie == "free":
+            return {**order, "filled_avg_price": "0"}
+        if lie == "late":  # says that it is over, and fills all the same
+            return {**order, "filled_qty": "0", "filled_avg_price": None, "status": "canceled"}
+        again = {"status": "accepted"} if lie == "back" and filled < size else {}
+        return {**order, "filled_qty": repr(told[lie]), **again}
+
     def account(self) -> dict[str, Any]:
         worth = sum(size * self.prices[s] for s, size in self.positions.items())
         money = {
@@ -203,15 +227,17 @@ class Account:
         if "until" in query:
             limit = datetime.fromisoformat(query["until"])
             found = [o for o in found if datetime.fromisoformat(o["submitted_at"]) < limit]
-        return found[: min(int(query.get("limit", 50)), 500)]
+        return [self.told(o) for o in found[: min(int(query.get("limit", 50)), 500)]]
 
     def clock(self) -> dict[str, Any]:
-        later = self.now + timedelta(hours=16)
+        opens = self.now.replace(hour=13, minute=30, second=0, microsecond=0)  # summer time, no holidays
+        while opens <= self.now or opens.weekday() > 4 or str(opens.date()) == self.holiday:
+            opens += timedelta(days=1)
         return {
             "timestamp": self.now.isoformat(),
             "is_open": self.open,
-            "next_open": later.isoformat(),
-            "next_close": (later + timedelta(hours=6.5)).isoformat(),
+            "next_open": opens.isoformat(),
+            "next_close": (opens + timedelta(hours=6.5)).isoformat(),
         }
 
     # -- what tests may do ----------
@@ -227,6 +253,18 @@ class Account:
             for order in self.orders.values():
                 if order["status"] not in OVER:
                     order.update(status="expired", expired_at=self.stamp())
+        elif what == "split":
+            name, ratio = body["name"], body["ratio"]
+            self.prices[name] /= ratio
+            if name in self.positions:
+                self.positions[name] = round(self.positions[name] * ratio, 9)
+        elif what == "rename":
+            for known in (self.prices, self.positions):
+                if body["old"] in known:
+                    known[body["new"]] = known.pop(body["old"])
+            for order in self.orders.values():
+                if order["symbol"] == body["old"] and order["status"] not in OVER:
+                    order["symbol"] = body["new"]
         elif what == "time":
             self.now = datetime.fromisoformat(body["now"])
         elif what == "set":
@@ -242,9 +280,14 @@ class Account:
             "faults": self.faults,
         }
 
-    def next_fault(self) -> str:
+    def next_fault(self, method: str) -> str:
+        """The next kind of trouble; ``POST drop_before`` waits for a request of that kind."""
         if self.faults:
-            return self.faults.pop(0)
+            *kind, trouble = self.faults[0].split(" ")
+            if kind and kind != [method]:
+                return ""
+            self.faults.pop(0)
+            return trouble
         return self.rng.choice(TROUBLE) if self.rng.random() < self.fault_rate else ""
 
 

@@ -69,8 +69,8 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/stream":
             return self.stream()
         with account.lock:
-            account.log.append([self.command, url.path, query, body])
-            fault = account.next_fault()
+            account.log.append([self.command, url.path, query, body, account.now.isoformat(), account.open])
+            fault = account.next_fault(self.command)
         if account.canned:
             status, text = account.canned
             return self.answer(status, text.encode("latin-1"))
@@ -163,7 +163,9 @@ class Handler(BaseHTTPRequestHandler):
             return 200, account.listed(query)
         if path == "/v2/orders:by_client_order_id":
             number = account.by_client.get(query.get("client_order_id", ""))
-            return (200, account.orders[number]) if number else (404, {"code": 40410000, "message": "order not found"})
+            return (
+                (200, account.told(account.orders[number])) if number else (404, {"code": 40410000, "message": "order not found"})
+            )
         if path.startswith("/v2/orders/") and self.command == "DELETE":
             return account.cancel(path.rsplit("/", 1)[1])
         return 404, {"code": 40410000, "message": "endpoint not found."}

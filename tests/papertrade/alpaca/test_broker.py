@@ -4,6 +4,7 @@ import contextlib
 import json
 import threading
 import time
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -41,7 +42,7 @@ def test_orders_holdings_and_the_clock(alpaca):
     assert (done.status, done.reason) == (Status.CANCELLED, "expired")
     assert there.holdings().sizes == {"AAA": done.filled}
     alpaca.at("2024-05-06T16:31:00-04:00")
-    assert there.time().isoformat() == "2024-05-06T16:31:00-04:00"
+    assert there.hours().now == datetime(2024, 5, 6, 20, 31, tzinfo=UTC)
 
 
 def test_refusals_are_told_apart(alpaca):
@@ -121,7 +122,7 @@ def test_whatever_arrives_becomes_an_error_with_a_name(alpaca, monkeypatch, data
         lambda: there.reports(["c1"]),
         there.open_orders,
         there.holdings,
-        there.time,
+        there.hours,
         lambda: there.cancel(Report("c1", "AAA", 1.0, Status.OPEN, broker_id="7b08df51-c1ac-453c-99f9-323a5f075f0d")),
     ):
         with contextlib.suppress(BrokerError):

@@ -5,6 +5,7 @@ import socket
 import numpy as np
 import pytest
 
+from tests.papertrade.alpaca.market import broker
 from tests.papertrade.alpaca.server import KEY, SECRET
 from tests.papertrade.harness import books_balance, day, events, market, open_account, orders, step_through
 from tracker_strategies.errors import ParameterError
@@ -106,3 +107,10 @@ def test_missing_keys_are_asked_for_by_name(monkeypatch):
 def test_anything_but_a_paper_account_is_refused(monkeypatch, url):
     with pytest.raises((LiveEndpointError, ParameterError), match="paper"):
         at_alpaca(monkeypatch).from_environment(url)
+
+
+def test_half_a_refusal_is_no_word_about_the_keys(alpaca):
+    """The order may be the one that is refused: it is asked again, and then the answer is whole."""
+    alpaca.steer("set", canned=[403, '{"code": 40310000, "message": "insufficient buy'])
+    with pytest.raises(BrokerUnavailableError):
+        broker(alpaca).submit(Ticket("c1", "AAA", 1e6, 50.0))

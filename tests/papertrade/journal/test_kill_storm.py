@@ -1,14 +1,20 @@
 """Steps that are killed (SIGKILL) at any transition and run again end exactly where steps that were left alone end."""
 
+import contextlib
+import dataclasses
 import random
 import shutil
+from datetime import datetime
 
+import numpy as np
 import pytest
 
 from datafeeds import MarketPanel
 from tests.markets import random_panel
 from tests.papertrade.harness import books_balance, contents, in_a_process, open_account, orders, state, step_through
 from tracker_strategies.papertrade import PaperAccount
+from tracker_strategies.papertrade.errors import RiskError, StrategyError
+from tracker_strategies.papertrade.live.watching import practise
 
 PARAMS = {"listing_warmup": 3, "delist_after": 4}
 
@@ -90,6 +96,73 @@ def test_a_kill_around_a_split_and_a_dividend_books_them_once(folder):
         assert state(tried) == wanted, f"killed at point {point}"
         point += 1
     assert point > 10
+
+
+@pytest.mark.parametrize("event", ["", "halt", "limit"], ids=["step", "halt and resume", "change the limit"])
+def test_recorded_history_loses_no_session_to_a_kill(folder, event):
+    """Killed at every transition, or halted, or refused and let through: its clock waits until a session is decided and sent."""
+    panel = random_panel(n_bars=5, n_assets=3, seed=13, ohlc=True)
+
+    def step(account):
+        with contextlib.suppress(RiskError):
+            PaperAccount(account.folder).step(panel)
+
+    def interfere(account):
+        """What a person does in the middle of the history."""
+        if event == "halt":
+            account.halt("looking into it")
+        elif event == "limit":
+            account.change_limits({"max_orders": 1})
+        if event:
+            step(account)
+            step(account)
+            account.resume()
+            account.change_limits({"max_orders": None})
+
+    def finished(account):
+        """The history to its end."""
+        practise(account, lambda result: None, panel=panel)
+        return state(account)
+
+    account = open_account(folder / "a", panel, replay=str(panel.dates[0])[:10], start=None)
+    step(account)
+    before = copy_of(account, folder / "before")
+    interfere(account)
+    wanted, point = finished(account), 1
+    assert len(wanted["journal"]["decisions"]) == 5
+    while True:
+        tried = copy_of(before, folder / "tried")
+        interfere(tried)
+        through = in_a_process(lambda tried=tried: step(tried), kill_at=point)
+        assert finished(tried) == wanted, f"killed at point {point}"
+        if through:
+            break
+        point += 1
+    assert point > 10
+
+
+@pytest.mark.parametrize("clock", ["data", "wall", "replay"])
+def test_a_session_in_which_the_strategy_raises_is_not_used_up(folder, clock):
+    panel, flag = random_panel(n_bars=4, n_assets=3, seed=14, ohlc=True), folder / "flag"
+    panel = dataclasses.replace(panel, dates=np.array(["2024-05-06", "2024-05-07", "2024-05-08", "2024-05-09"], "datetime64[ns]"))
+    (folder / "mine.py").write_text(
+        "from pathlib import Path\nfrom tracker_strategies import EqualWeight\n"
+        "class Mine(EqualWeight):\n    def next(self):\n"
+        f"        assert not Path({str(flag)!r}).exists(), 'not today'\n        super().next()\n"
+    )
+    how = {"replay": {"replay": "2024-05-06", "start": None}, "wall": {"clock": "wall"}}.get(clock, {})
+    account = open_account(folder / "a", panel, f"{folder / 'mine.py'}:Mine", **how)
+    for k in range(1, 5):
+        moment = datetime.fromisoformat(f"2024-05-{5 + k:02}T20:30:00+00:00")
+        seen = panel if clock == "replay" else panel.rows(0, k)
+        if k % 2 == 0:
+            flag.touch()
+            for _ in range(2):
+                with pytest.raises(StrategyError, match="not today"):
+                    PaperAccount(account.folder, clock=lambda now=moment: now).step(seen)
+            flag.unlink()
+        result = PaperAccount(account.folder, clock=lambda now=moment: now).step(seen)
+        assert (result.session, result.decision) == (f"2024-05-{5 + k:02}", "act")
 
 
 def test_a_storm_of_kills_ends_like_a_quiet_run(folder):

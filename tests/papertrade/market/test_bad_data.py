@@ -46,21 +46,25 @@ def week():
 
 
 @pytest.mark.parametrize(
-    ("moment", "rows", "newest"),
+    ("moment", "rows", "newest", "decision"),
     [
-        ("2024-03-08T20:59:00+00:00", 4, "2024-03-07"),  # winter: New York closes at 21:00 UTC
-        ("2024-03-08T21:01:00+00:00", 4, "2024-03-08"),
-        ("2024-03-09T06:01:00+09:00", 4, "2024-03-08"),  # the same minute, in Tokyo
-        ("2024-03-11T19:59:00+00:00", 5, "2024-03-08"),
-        ("2024-03-11T20:01:00+00:00", 5, "2024-03-11"),  # summer: it closes at 20:00 UTC
+        ("2024-03-08T14:29:00+00:00", 4, "2024-03-07", "act"),  # winter: New York opens at 14:30 UTC
+        ("2024-03-08T14:31:00+00:00", 4, "2024-03-07", "missed"),
+        ("2024-03-08T20:59:00+00:00", 4, "2024-03-07", "missed"),  # and closes at 21:00 UTC
+        ("2024-03-08T21:01:00+00:00", 4, "2024-03-08", "act"),
+        ("2024-03-09T06:01:00+09:00", 4, "2024-03-08", "act"),  # the same minute, in Tokyo
+        ("2024-03-11T13:29:00+00:00", 5, "2024-03-08", "act"),  # summer: it opens at 13:30 UTC
+        ("2024-03-11T19:59:00+00:00", 5, "2024-03-08", "missed"),
+        ("2024-03-11T20:01:00+00:00", 5, "2024-03-11", "act"),
     ],
 )
-def test_what_is_newest_does_not_depend_on_zone_or_summer_time(folder, moment, rows, newest):
+def test_what_may_be_acted_on_does_not_depend_on_zone_or_summer_time(folder, moment, rows, newest, decision):
     pytest.importorskip("exchange_calendars")
     panel = week()
     account = wall_account(folder / "a", panel.rows(0, 2), moment)
     result = account.step(panel.rows(0, rows))
-    assert (result.session, result.decision) == (newest, "act")
+    assert (result.session, result.decision) == (newest, decision)
+    assert bool(orders(account)) is (decision == "act")
 
 
 def test_a_clock_two_days_behind_is_noticed(folder):

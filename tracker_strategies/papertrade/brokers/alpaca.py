@@ -10,11 +10,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from tracker_strategies.papertrade.brokers.alpaca_endpoint import Line, check_address, make_client, read_keys, stream_address
-from tracker_strategies.papertrade.brokers.base import Holdings, Quotes, Report, Status, Ticket
+from tracker_strategies.papertrade.brokers.base import Holdings, Hours, Quotes, Report, Status, Ticket
 from tracker_strategies.papertrade.errors import BrokerKeysError, BrokerUnavailableError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -35,7 +35,8 @@ _FEW = 4
 class AlpacaBroker:
     """The paper account that a pair of keys belongs to.
 
-    Orders are market orders for the day, with fractions of up to nine decimals. Sent after the close they wait for the next open.
+    Orders are market orders for the day, with fractions of up to nine decimals, or for the opening auction in whole shares. Sent
+    after the close they wait for the next open.
     Sells free their cash only when they have filled, so buys are sent after them.
 
     Parameters
@@ -68,7 +69,7 @@ class AlpacaBroker:
     # -- orders ----------
 
     def submit(self, ticket: Ticket) -> Report:
-        """Place a market order for the day."""
+        """Place a market order for the day, or for the opening auction."""
         if ticket.due != "open":
             raise OrderRefusedError(f"{ticket.ticker}: Alpaca cannot fill at a price of the past")
         from alpaca.trading.enums import OrderSide, TimeInForce
@@ -78,7 +79,7 @@ class AlpacaBroker:
             symbol=ticket.ticker,
             qty=round(abs(ticket.size), 9),
             side=OrderSide.BUY if ticket.size > 0 else OrderSide.SELL,
-            time_in_force=TimeInForce.DAY,
+            time_in_force=TimeInForce.OPG if ticket.opg else TimeInForce.DAY,
             client_order_id=ticket.cid,
         )
         report = self._line.order(f"order {ticket.cid}", lambda client: _report(client.submit_order(request)))
@@ -146,9 +147,9 @@ class AlpacaBroker:
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
         """The market moves by itself."""
 
-    def time(self) -> datetime | None:
+    def hours(self) -> Hours:
         """Alpaca's clock."""
-        return self._line.read("clock", lambda client: _aware(client.get_clock().timestamp))
+        return self._line.read("clock", lambda client: _hours(client.get_clock()))
 
     def listen(self, seconds: float) -> bool:
         """Wait for Alpaca's stream of trade updates to tell of an order. Without a connection the time just passes."""
@@ -206,10 +207,11 @@ def _account(account: Any) -> tuple[float, bool]:
     return _number(account.cash, "cash"), blocked
 
 
-def _aware(moment: datetime) -> datetime:
-    if moment.tzinfo is None:
-        raise ValueError("a time without a zone")
-    return moment
+def _hours(clock: Any) -> Hours:
+    for moment in (clock.timestamp, clock.next_open):
+        if moment.tzinfo is None:
+            raise ValueError("a time without a zone")
+    return Hours(clock.timestamp.astimezone(UTC), bool(clock.is_open), clock.next_open.astimezone(UTC))
 
 
 def _number(value: Any, name: str) -> float:

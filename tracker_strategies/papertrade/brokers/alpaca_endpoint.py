@@ -132,9 +132,9 @@ class Line:
 
     def _meaning(self, what: str, problem: Any) -> BrokerError:
         status = int(problem.status_code or 0)
-        code, message = _body(str(problem))
+        code, message, whole = _body(str(problem))
         text = self._clean(f"{what}: Alpaca answers {status}{f' (code {code})' if code else ''}: {message}")
-        if status == 401 or (status == 403 and code // 100_000 != 403):
+        if status == 401 or (status == 403 and whole and code // 100_000 != 403):
             return BrokerKeysError(f"{text}. Check {KEY} and {SECRET}, and that they belong to the paper account")
         if status == 422 and "client_order_id" in message and "unique" in message:
             return DuplicateOrderError(text)
@@ -152,14 +152,14 @@ class Line:
         return " ".join(text.split())[:500]
 
 
-def _body(text: str) -> tuple[int, str]:
-    """Code and message of an error, if it is one of Alpaca's."""
+def _body(text: str) -> tuple[int, str, bool]:
+    """Code and message of an error, if it is one of Alpaca's, and whether it could be read: half an answer tells nothing."""
     try:
         content = json.loads(text)
         code = content.get("code", 0)
-        return (int(code) if isinstance(code, (int, float)) and 0 <= code < 1e9 else 0), str(content.get("message", ""))
+        return (int(code) if isinstance(code, (int, float)) and 0 <= code < 1e9 else 0), str(content.get("message", "")), True
     except (ValueError, AttributeError, TypeError, OverflowError):
-        return 0, text[:200]
+        return 0, text[:200], False
 
 
 def _wait(problem: Any) -> float:

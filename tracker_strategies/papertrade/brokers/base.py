@@ -50,7 +50,8 @@ class Ticket:
     """A market order to be sent: positive sizes buy.
 
     ``due`` says at which price: "open" of the next session, "close" of the session that decided, or "settle": booked out at
-    ``price``, because there is no market left.
+    ``price``, because there is no market left. ``session`` is the one that decided it: a simulated broker, which lives by
+    sessions, refuses it when another one has passed. ``opg``: for the opening auction only.
     """
 
     cid: str
@@ -58,6 +59,8 @@ class Ticket:
     size: float
     price: float
     due: str = "open"
+    session: str = ""
+    opg: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,15 @@ class Holdings:
 
     cash: float
     sizes: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Hours:
+    """A market by somebody's clock, in UTC."""
+
+    now: datetime
+    is_open: bool
+    next_open: datetime
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +151,8 @@ class Broker(Protocol):
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
         """A session has passed: simulated brokers fill what waits. Once per session, however often it is called."""
 
-    def time(self) -> datetime | None:
-        """The broker's own clock; None when it has none."""
+    def hours(self) -> Hours | None:
+        """The broker's own clock, asked for now; None when it has none."""
 
     def listen(self, seconds: float) -> bool:
         """Wait until something happens to an order, at most so long; True when it did."""

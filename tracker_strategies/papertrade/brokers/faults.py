@@ -6,11 +6,10 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import Any, Self
 
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.papertrade.brokers.base import Broker, Holdings, Quotes, Report, Ticket
+from tracker_strategies.papertrade.brokers.base import Broker, Holdings, Hours, Quotes, Report, Ticket
 from tracker_strategies.papertrade.errors import BrokerUnavailableError, DuplicateOrderError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -121,9 +120,9 @@ class FaultyBroker:
         """A session has passed."""
         self._broker.advance(quotes, actions)
 
-    def time(self) -> datetime | None:
+    def hours(self) -> Hours | None:
         """The broker's clock."""
-        return self._broker.time()
+        return self._broker.hours()
 
     def listen(self, seconds: float) -> bool:
         """Wait for news."""

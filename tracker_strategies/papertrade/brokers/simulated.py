@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,17 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.account import Account
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.rebalancer import Rebalancer
-from tracker_strategies.papertrade.brokers.base import KEPT_BACK, NO_BAR, SHORT_OF_CASH, Holdings, Quotes, Report, Status, Ticket
+from tracker_strategies.papertrade.brokers.base import (
+    KEPT_BACK,
+    NO_BAR,
+    SHORT_OF_CASH,
+    Holdings,
+    Hours,
+    Quotes,
+    Report,
+    Status,
+    Ticket,
+)
 from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
 from tracker_strategies.papertrade.errors import DuplicateOrderError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
@@ -89,10 +98,13 @@ class SimulatedBroker:
     # -- orders ----------
 
     def submit(self, ticket: Ticket) -> Report:
-        """Take an order. To settle means to book the position out at once."""
+        """Take an order. To settle means to book the position out at once. An order for an open that has been is refused."""
         if not (np.isfinite(ticket.size) and ticket.size != 0.0):
             raise OrderRefusedError(f"a size of {ticket.size!r} cannot be traded")
         with self._file.transaction("order", durable=ticket.due == "settle") as db:
+            (newest,) = db.execute("select coalesce(max(session), '') from sessions").fetchone()
+            if ticket.session and newest > ticket.session and not self._has(ticket.cid):
+                raise OrderRefusedError(f"late: decided on {ticket.session} for the next open, and {newest} has passed")
             new = db.execute(
                 "insert or ignore into orders (cid, ticker, size, price, due, status) values (?, ?, ?, ?, ?, 'open')",
                 (ticket.cid, ticket.ticker, ticket.size, ticket.price, ticket.due),
@@ -106,6 +118,9 @@ class SimulatedBroker:
         if ticket.due == "settle":
             return self.reports([ticket.cid])[ticket.cid]
         return Report(ticket.cid, ticket.ticker, ticket.size, Status.OPEN, broker_id=f"sim-{ticket.cid}")
+
+    def _has(self, cid: str) -> bool:
+        return self.db.execute("select 1 from orders where cid = ?", (cid,)).fetchone() is not None
 
     def reports(self, cids: Sequence[str]) -> dict[str, Report]:
         """Where orders stand."""
@@ -134,7 +149,7 @@ class SimulatedBroker:
             (cash,) = self.db.execute("select cash from account").fetchone()
             return Holdings(cash, dict(self.db.execute("select ticker, size from positions where size != 0").fetchall()))
 
-    def time(self) -> datetime | None:
+    def hours(self) -> Hours | None:
         """It lives by sessions, not by the clock."""
         return None
 

@@ -55,7 +55,7 @@ class Decider:
             np.zeros(len(sizes)) if wish.deltas is None else in_shares(wish.deltas, factor, sizes, self.broker, self.config.lot)
         )
         out = self._booked_out(session, wish, factor, sizes)
-        refused = self._breaches(session, shares, sizes, lasts, history, out)
+        refused = self._breaches(shares, sizes, lasts, history, out)
         due = "close" if self.config.fill is FillMode.CLOSE else "open"
         tickets, symbols = make_tickets(
             self.config, session, shares, lasts, self.ledger.tickers(), self.broker, due=due, out=sizes + shares <= 0.0
@@ -220,7 +220,7 @@ class Decider:
         ]
 
     def _breaches(
-        self, session: str, shares: FloatArray, sizes: FloatArray, lasts: FloatArray, history: History, out: list[Ticket]
+        self, shares: FloatArray, sizes: FloatArray, lasts: FloatArray, history: History, out: list[Ticket]
     ) -> list[str]:
         """Limits broken by the orders; positions booked out count as cash by then."""
         sizes, cash = sizes.copy(), self.ledger.cash()
@@ -228,6 +228,5 @@ class Decider:
         for ticket in out:
             sizes[tickers.index(ticket.ticker)] = 0.0
             cash -= ticket.size * ticket.price
-        before = self.journal.one("select value from balances where session < ? order by session desc limit 1", (session,))
         fresh = bool(np.isfinite(history.bars.levels[-1]).all())
-        return breaches(self.limits, self.config.symbols, sizes, shares, lasts, cash, before=before, fresh=fresh)
+        return breaches(self.limits, self.config.symbols, sizes, shares, lasts, cash, fresh=fresh)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.papertrade.config import RiskLimits
+from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.schema import Kind
 
 FloatArray = NDArray[np.float64]
 
@@ -23,7 +25,6 @@ def breaches(
     prices: FloatArray,
     cash: float,
     *,
-    before: float | None = None,
     fresh: bool = True,
 ) -> list[str]:
     """What a rebalance breaks, in words; empty when it keeps to all limits.
@@ -34,8 +35,6 @@ def breaches(
     sizes, deltas, prices : (N,) float
         Shares held, shares to buy and sell, last closes (NaN for names that are neither held nor traded).
     cash : float
-    before : float, optional
-        The account's value one session ago.
     fresh : bool
         Whether the index has a level on this session.
     """
@@ -76,6 +75,33 @@ def breaches(
         strange = (deltas > 0.0) & ~np.isin(np.array(symbols), limits.allow)
         if strange.any():
             found.append(f"allow: {named(strange)} may not be bought")
-    if limits.max_daily_loss is not None and before is not None and value < before * (1.0 - limits.max_daily_loss):
-        found.append(f"max_daily_loss={limits.max_daily_loss:g}: the account lost {1.0 - value / before:.1%} in one session")
     return found
+
+
+#: The last session whose loss was told.
+TOLD = "loss_told"
+
+
+def untold_loss(limits: RiskLimits, ledger: Ledger) -> str:
+    """A loss beyond ``max_daily_loss`` that no person has been told of, in words; empty without one.
+
+    Every session since the last that was decided about is looked at, not only the newest. Money that was taken out is no loss.
+    """
+    if limits.max_daily_loss is None:
+        return ""
+    journal = ledger.journal
+    decided = journal.one("select max(session) from decisions where kind not in (?, ?)", (Kind.REFUSED, Kind.MISSED)) or ""
+    told = journal.one("select value from meta where key = ?", (TOLD,)) or ""
+    rows = journal.rows(
+        "select session, value from balances where session >= "
+        "coalesce((select max(session) from balances where session <= ?), '') order by session",
+        (max(decided, told),),
+    )
+    moved = ledger.transfers() if len(rows) > 1 or not decided else {}
+    before = None if max(decided, told) else ledger.config.cash
+    for session, value in rows:
+        if before is not None and value - moved.get(session, 0.0) < before * (1.0 - limits.max_daily_loss):
+            lost = 1.0 - (value - moved.get(session, 0.0)) / before
+            return f"max_daily_loss={limits.max_daily_loss:g}: the account lost {lost:.1%} on {session}"
+        before = value
+    return ""

@@ -72,6 +72,11 @@ class Journal(SealedDatabase):
         """Add to the log of events, inside a transaction."""
         self.db.execute("insert into events (at, session, kind, text) values (?, ?, ?, ?)", (now(), session, kind, text))
 
+    def note_once(self, kind: str, text: str, session: str | None = None) -> None:
+        """As :meth:`note`, unless just that was said of the session before."""
+        if not self.one("select 1 from events where kind = ? and text = ? and session is ?", (kind, text, session)):
+            self.note(kind, text, session)
+
 
 def now() -> str:
     """The time, for the record only: nothing is decided by it."""

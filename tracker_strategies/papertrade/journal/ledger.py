@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 
@@ -12,17 +11,14 @@ from numpy.typing import NDArray
 
 from tracker_strategies.papertrade.brokers.base import AS_IN_A_BACKTEST, Report, Status, Ticket
 from tracker_strategies.papertrade.config import AccountConfig
-from tracker_strategies.papertrade.errors import JournalError
+from tracker_strategies.papertrade.journal.actions import book_action
+from tracker_strategies.papertrade.journal.fills import increment
 from tracker_strategies.papertrade.journal.history import Bars
 from tracker_strategies.papertrade.journal.journal import Journal, now
-from tracker_strategies.papertrade.journal.schema import Kind
+from tracker_strategies.papertrade.journal.schema import OPEN, Kind
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FloatArray = NDArray[np.float64]
-
-OPEN = "('intent', 'open', 'partial')"
-#: A fill smaller than this share of its order is rounding of a report.
-_ROUNDING = 1e-12
 
 
 class Ledger:
@@ -58,6 +54,10 @@ class Ledger:
             called = {row["symbol"]: row["ticker"] for row in self.journal.rows("select symbol, ticker from positions")}
             return tuple(called[symbol] for symbol in self.config.symbols)
 
+    def strangers(self) -> set[str]:
+        """Tickers at the broker that are known to be nobody's business."""
+        return set(self.journal.meta("strangers").split(",")) - {""}
+
     def orders(self, where: str = "1", values: Sequence[object] = ()) -> list[sqlite3.Row]:
         """Orders in the order in which they were decided."""
         return self.journal.rows(f"select * from orders where {where} order by session, seq", values)
@@ -83,7 +83,7 @@ class Ledger:
                 ],
             )
             for action in found:
-                self._take_action(db, action, pays)
+                book_action(self, action, pays=pays)
             last = bars.close[-1]
             for row in bars.close[-2::-1]:
                 last = np.where(np.isfinite(last), last, row)
@@ -91,30 +91,6 @@ class Ledger:
             db.executemany("update positions set last = ? where symbol = ?", new)
             for note in notes:
                 self.journal.note("data", note, bars.sessions[0])
-
-    def _take_action(self, db: sqlite3.Connection, action: Action, pays: bool) -> None:
-        value = None if math.isnan(action.value) else action.value
-        db.execute(
-            "insert into actions (session, symbol, kind, value, text, factor, origin) values (?, ?, ?, ?, ?, ?, ?)",
-            (action.session, action.symbol, action.kind, value, action.text, action.factor, action.origin),
-        )
-        self.journal.note(
-            "action", str(action) + ("" if action.origin == "file" else " (read off the adjusted history)"), action.session
-        )
-        (size,) = db.execute("select size from positions where symbol = ?", (action.symbol,)).fetchone()
-        if action.kind == "split":
-            db.execute("update positions set size = size * ? where symbol = ?", (action.value, action.symbol))
-            db.execute(
-                "update orders set size = size * ?, wanted = wanted * ?, price = price / ? "
-                f"where symbol = ? and status in {OPEN}",
-                (action.value, action.value, action.value, action.symbol),
-            )
-        elif action.kind == "rename":
-            db.execute("update positions set ticker = ? where symbol = ?", (action.text, action.symbol))
-        elif pays and size:
-            self.pay(db, action.kind, size * action.value, f"{action.session}-{action.symbol}-{action.kind}", action.symbol)
-            if action.kind == "delist":
-                db.execute("update positions set size = 0 where symbol = ?", (action.symbol,))
 
     def pay(self, db: sqlite3.Connection, kind: str, amount: float, ref: str, symbol: str = "") -> None:
         """Money in or out that is no fill, inside a transaction."""
@@ -139,11 +115,12 @@ class Ledger:
         symbols: Sequence[str] = (),
         checkpoint: tuple[str, str, str] | None = None,
         turnover: float | None = None,
+        facts: Mapping[str, str] | None = None,
     ) -> None:
         """Write a decision and all its intents down, in one transaction. One that was refused may be made anew.
 
         ``checkpoint``: fingerprint of the code, last session that was verified, and the strategy's state. ``turnover``: most that
-        the orders may buy and sell, as a share of the account.
+        the orders may buy and sell, as a share of the account. ``facts``: what is to be remembered with it.
         """
         with self.journal.transaction(f"decision of {session}") as db:
             db.execute("delete from decisions where session = ? and kind = ?", (session, Kind.REFUSED))
@@ -153,7 +130,9 @@ class Ledger:
             )
             self.add_intents(session, tickets, symbols)
             if kind in (Kind.MISSED, Kind.REFUSED):
-                self.journal.note(kind, reason, session)
+                self.journal.note_once(kind, reason, session)
+            for key, value in (facts or {}).items():
+                self.journal.set_meta(key, value)
             self.journal.set_meta("turnover", json.dumps([session, turnover]))
             if checkpoint is not None:
                 db.execute("delete from checkpoints")
@@ -179,56 +158,67 @@ class Ledger:
 
     def end(self, cids: Sequence[str], status: Status, reason: str) -> None:
         """Close orders that never reached the broker or were refused by it."""
-        with self.journal.transaction(f"{status} orders") as db:
-            db.executemany("update orders set status = ?, reason = ? where cid = ?", [(status, reason, cid) for cid in cids])
-            for cid in cids:
-                symbol, size = db.execute("select symbol, size from orders where cid = ?", (cid,)).fetchone()
-                self.journal.note(str(status), f"{'buy' if size > 0 else 'sell'} {abs(size):g} {symbol}: {reason}")
+        with self.journal.transaction(f"{status} orders"):
+            self.end_within(cids, status, reason)
+
+    def end_within(self, cids: Sequence[str], status: Status, reason: str) -> None:
+        """As :meth:`end`, inside a transaction."""
+        db = self.journal.db
+        db.executemany("update orders set status = ?, reason = ? where cid = ?", [(status, reason, cid) for cid in cids])
+        for cid in cids:
+            symbol, size = db.execute("select symbol, size from orders where cid = ?", (cid,)).fetchone()
+            self.journal.note(str(status), f"{'buy' if size > 0 else 'sell'} {abs(size):g} {symbol}: {reason}")
+
+    def miss(self, session: str, why: str) -> bool:
+        """The hour of a session has passed: what was not sent is given up; True if nothing was, which is a missed session."""
+        with self.journal.transaction(f"missing of {session}") as db:
+            waiting = [row["cid"] for row in self.orders("session = ? and status = 'intent'", (session,))]
+            self.end_within(waiting, Status.UNSENT, "not sent in time")
+            missed = not self.orders("session = ? and status != 'unsent'", (session,))
+            if missed:
+                db.execute(
+                    "insert into decisions (session, made_at, kind, reason) values (?, ?, ?, ?) "
+                    "on conflict (session) do update set kind = excluded.kind, reason = excluded.reason",
+                    (session, now(), Kind.MISSED, why),
+                )
+            self.journal.note(Kind.MISSED, why, session)
+        return missed
 
     # -- fills ----------
 
     def book(self, reports: Sequence[Report]) -> None:
-        """Take in what the broker says about our orders. Its totals become increments, so that no report counts twice."""
+        """Take in what the broker says about our orders. Its totals become increments, so that no report counts twice; what
+        cannot be true is set aside with an event (``unexplained``).
+        """
         if not reports:
             return
         with self.journal.transaction("fills") as db:
-            stamp, cash = now(), 0.0
+            stamp, cash = now(), self.cash()
             ours = {row["cid"]: row for row in db.execute(f"select * from orders where status in {OPEN}")}
             held = {row["symbol"]: row["size"] for row in db.execute("select symbol, size from positions")}
-            fills, changed = [], set()
+            fills, news, changed = [], [], set()
             for report in reports:
                 order = ours[report.cid] if report.cid in ours else self.orders("cid = ?", (report.cid,))[0]
-                more, price, paid = self._increment(order, report)
-                if more:
+                new = increment(order, report)
+                news.append((new.status, report.reason, report.broker_id, new.filled, new.average, report.fee, report.cid))
+                if new.size:
                     symbol = order["symbol"]
-                    fills.append((report.cid, stamp, more, price, paid))
-                    left = held[symbol] + more
+                    fills.append((report.cid, stamp, new.size, new.price, new.fee))
+                    left = held[symbol] + new.size
                     # nothing is left of a position that was sold as a whole, whatever the rounding says
-                    held[symbol] = 0.0 if abs(left) < 1e-9 * abs(more) else left
+                    held[symbol] = 0.0 if abs(left) < 1e-9 * abs(new.size) else left
                     changed.add(symbol)
-                    cash -= more * price + paid
+                    cash -= new.size * new.price + new.fee  # one by one: the same to the last bit, in however many batches
+                if new.problem:
+                    self.journal.note_once("unexplained", new.problem, order["session"])
                 self._note_end(order, report)
             db.executemany("insert into fills (cid, seen_at, size, price, fee) values (?, ?, ?, ?, ?)", fills)
             db.executemany("update positions set size = ? where symbol = ?", [(held[s], s) for s in sorted(changed)])
             db.executemany(
-                "update orders set status = ?, reason = ?, broker_id = ?, filled = ?, average = ?, fee = ? where cid = ?",
-                [(r.status, r.reason, r.broker_id, r.filled, r.average, r.fee, r.cid) for r in reports],
+                "update orders set status = ?, reason = ?, broker_id = ?, filled = ?, average = ?, fee = ? where cid = ?", news
             )
-            if cash:
-                self._add_cash(cash)
-
-    def _increment(self, order: sqlite3.Row, report: Report) -> tuple[float, float, float]:
-        """Shares filled since the last report, their price and their fee."""
-        size, filled = order["size"], order["filled"]
-        more = report.filled - filled
-        if abs(more) <= _ROUNDING * max(abs(size), abs(filled)):
-            return 0.0, 0.0, 0.0
-        if more * size < 0.0 or abs(report.filled) > abs(size) * (1.0 + 1e-9) + 1e-9:
-            raise JournalError(
-                f"order {report.cid} for {size:g} {order['symbol']}: the broker reports {report.filled:g} filled after "
-                f"{filled:g}; look at the account there, then: tracker paper adopt"
-            )
-        return more, (report.filled * report.average - filled * order["average"]) / more, report.fee - order["fee"]
+            if fills:
+                self.journal.set_meta("cash", repr(cash))
 
     def _note_end(self, order: sqlite3.Row, report: Report) -> None:
         """Remember an order that ended otherwise than filled, unless the strategy reckons with that."""
@@ -239,12 +229,20 @@ class Ledger:
                 str(report.status), f"{side} {order['symbol']}, {done} filled: {report.reason or 'no reason given'}"
             )
 
+    def filled_since(self, session: str = "~") -> dict[str, float]:
+        """Shares bought and sold after a session, by name; by default since the last one whose balance is known."""
+        rows = self.journal.rows(
+            "select symbol, sum(fills.size) as size from fills join orders using (cid) "
+            "where fills.session is null or fills.session > ? group by symbol",
+            (session,),
+        )
+        return {row["symbol"]: row["size"] for row in rows}
+
     # -- balances ----------
 
     def value(self) -> float:
-        """Cash and shares, at the latest closes."""
-        sizes = self.sizes()
-        return self.cash() + float(np.where(sizes != 0.0, sizes * self.lasts(), 0.0).sum())
+        """Cash and shares, at the latest closes; a name without one counts nothing."""
+        return self.cash() + float((self.sizes() * np.nan_to_num(self.lasts())).sum())
 
     def transfers(self) -> dict[str, float]:
         """Money that came in or went out after the opening, by the session on which it was booked; under "" what waits."""

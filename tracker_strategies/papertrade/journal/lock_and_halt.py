@@ -15,11 +15,11 @@ LOCK, HALT = "lock", "HALT"
 
 
 @contextmanager
-def account_lock(folder: Path) -> Iterator[None]:
+def account_lock(folder: Path, *, timeout: float = 0.0) -> Iterator[None]:
     """Keep an account for one process, as long as that lives: the system takes it back however the process ends."""
     with ExitStack() as held:
         try:
-            held.enter_context(locked(folder / LOCK, folder))
+            held.enter_context(locked(folder / LOCK, folder, timeout=timeout))
         except OSError as problem:
             raise JournalError(f"cannot lock {folder}: {problem.strerror}; is the folder writable?") from None
         yield
@@ -45,6 +45,8 @@ class HaltSwitch:
         try:
             self.path.write_text(f"{why} ({datetime.now(UTC):%Y-%m-%d %H:%M} UTC)\n", encoding="utf-8")
         except OSError as problem:
+            if self.reason() is not None:  # whatever it is that stands there, it halts
+                return
             raise OutputError(
                 f"cannot write {self.path}: {problem.strerror}; create a file of that name by hand to halt"
             ) from None

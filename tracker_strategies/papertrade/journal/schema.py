@@ -23,6 +23,9 @@ class Kind(StrEnum):
     FLATTEN = "flatten"  #: everything sold, by hand
 
 
+#: States of an order that may still change, for a condition.
+OPEN = "('intent', 'open', 'partial')"
+
 TABLES = """
 create table meta (
     key text primary key,

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError, LockedError
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError
+from tracker_strategies.papertrade.errors import BrokerError, ClockError, PaperError, RiskError
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.session_clocks import WallClock
 from tracker_strategies.papertrade.step import StepResult
@@ -17,6 +18,8 @@ from tracker_strategies.papertrade.step import StepResult
 AFTER_CLOSE = timedelta(minutes=20)
 #: After the open, before the sells of the night can be expected to have filled.
 AFTER_OPEN = timedelta(minutes=2)
+#: How far this computer's clock may be from the broker's.
+MAX_SKEW = timedelta(minutes=2)
 #: Between two looks when something was not ready: data that are late, a broker that does not answer.
 AGAIN = timedelta(minutes=5)
 
@@ -29,6 +32,7 @@ def practise(
     speed: float = 0.0,
     max_move: float | None = None,
     pause: Callable[[float], None] = time.sleep,
+    panel: MarketPanel | None = None,
 ) -> int:
     """Step through recorded history, one session after the other; return how many there were.
 
@@ -40,17 +44,25 @@ def practise(
         Seconds between two sessions.
     max_move : float, optional
         Believe moves of a price up to this.
+    panel : MarketPanel, optional
+        The history, instead of the account's source.
     """
-    panel, count = account.config.open(), 0
+    count, refused = 0, False
+    if panel is None:
+        panel = account.config.open()
     while sessions is None or count < sessions:
         try:
-            result = account.step(panel, max_move=max_move)
-        except RiskError as refusal:  # the next session is another chance
-            result = StepResult(taken=["?"], decision=Kind.REFUSED, messages=[str(refusal)])
-        if not result.taken:
-            break
-        count += 1
+            result = account.step(panel, max_move=max_move, move_on=refused)
+            refused = False
+        except RiskError as refusal:  # the next session is another chance, unless a person is asked for
+            refused = True
+            result = StepResult(decision=Kind.REFUSED, halted=account.halt_switch.reason() or "", messages=[str(refusal)])
+        if not (result.taken or result.decision or result.sent or result.refused or result.halted):
+            break  # a step that was killed may have left something to send
+        count += bool(result.taken or result.decision)
         say(result)
+        if result.halted:
+            break
         if speed:
             pause(speed)
     return count
@@ -83,10 +95,12 @@ def watch(
         soon = False
         waits = False
         try:
+            _compare_clocks(account, time_of_day())
             result = account.step(max_move=max_move)
             waits = bool(result.waits) and account.halt_switch.reason() is None
+            soon = result.early
             say(result)
-        except (DataError, BrokerError, LockedError) as problem:
+        except (DataError, BrokerError, LockedError, ClockError) as problem:
             complain(f"{type(problem).__name__}: {problem}")
             soon = True
         except PaperError as problem:
@@ -99,6 +113,18 @@ def watch(
                 if broker.listen((moment - time_of_day()).total_seconds()):
                     continue
         _sleep_until(moment, time_of_day, pause)
+
+
+def _compare_clocks(account: PaperAccount, here: datetime) -> None:
+    """A watch sleeps by this computer's clock: if that is wrong, it wakes up at the wrong hour."""
+    with account.broker() as broker:
+        there = broker.hours()
+    gap = timedelta() if there is None else here - there.now
+    if abs(gap) > MAX_SKEW:
+        raise ClockError(
+            f"this computer's clock is {abs(gap)} {'ahead of' if gap > timedelta() else 'behind'} the broker's, more than "
+            f"{MAX_SKEW}: a watch would wake up at the wrong hour. Nothing is decided; set the clock (timedatectl set-ntp true)"
+        )
 
 
 def wake_up(clock: WallClock, *, soon: bool = False, waits: bool = False) -> datetime:

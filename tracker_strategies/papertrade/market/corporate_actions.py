@@ -31,6 +31,8 @@ _HEADER = ("date", "symbol", "kind", "value")
 RATIOS = tuple(
     sorted({a / b for a in range(1, 51) for b in range(1, 51) if (a == 1 or b == 1 or (a <= 5 and b <= 5)) and a != b})
 )
+#: With fewer shares, whole numbers have simple ratios by chance.
+_MANY = 10
 #: An adjustment smaller than this is a dividend, not a split.
 SMALLEST_SPLIT = 0.15
 
@@ -157,6 +159,16 @@ def due(
         if i in adjusted:
             done = _reconciled(done, symbol, adjusted[i])
     return done
+
+
+def split_ratio(old: float, new: float) -> float | None:
+    """The split that makes so many shares of so many, fractions kept or paid out; None when no usual one does."""
+    if not (old > 0.0 and new > 0.0):
+        return None
+    ratio = min(RATIOS, key=lambda r: abs(math.log(old * r / new)))
+    kept = abs(old * ratio - new) <= 1e-6 * max(1.0, new)
+    paid_out = new == math.floor(old * ratio) >= _MANY
+    return ratio if kept or paid_out else None
 
 
 def _guess(session: str, symbol: str, ratio: float, price: float) -> Action:

@@ -6,6 +6,7 @@ Only the newest session may act: an order for an older one would be sent late, a
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -13,14 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from tracker_strategies.errors import MissingExtraError, ParameterError
+from tracker_strategies.papertrade.brokers.base import Hours
 from tracker_strategies.papertrade.errors import StaleDataError
 
 
 class SessionClock(Protocol):
     """Tells sessions that have happened from others."""
 
-    def visible(self, sessions: Sequence[str], known: str) -> int:
-        """How many of the source's sessions may be taken in; ``known`` is the last that was."""
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
+        """How many of the source's sessions may be taken in; ``known`` is the last that was, and whether it is done with."""
 
     def late(self, session: str) -> str:
         """Why a session may not be acted on any more; empty when it may."""
@@ -29,7 +31,7 @@ class SessionClock(Protocol):
 class DataClock:
     """The data are the clock: the newest session in them is today's."""
 
-    def visible(self, sessions: Sequence[str], known: str) -> int:
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
         """All."""
         return len(sessions)
 
@@ -39,15 +41,16 @@ class DataClock:
 
 
 class ReplayClock(DataClock):
-    """Recorded history, one session more with every step."""
+    """Recorded history. Its time passes when the newest session is decided and sent: then there is one session more."""
 
     def __init__(self, start: str) -> None:
         self._start = start
 
-    def visible(self, sessions: Sequence[str], known: str) -> int:
-        """What is known, and one more from the start on."""
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
+        """What is known, and one more from the start on unless something is left to do about the last."""
         rows = np.array(sessions, dtype=str)
-        return min(len(rows), int(max(np.searchsorted(rows, known, side="right"), np.searchsorted(rows, self._start))) + 1)
+        past = int(max(np.searchsorted(rows, known, side="right"), np.searchsorted(rows, self._start)))
+        return min(len(rows), past + done)
 
 
 class WallClock:
@@ -80,6 +83,19 @@ class WallClock:
             )
         return moment
 
+    def hours(self) -> Hours:
+        """Whether the market is open now, and when it opens next."""
+        now = self._now()
+        place = int(np.searchsorted(self._opens, now, side="right"))
+        return Hours(_moment(now), bool(place and now < self._closes[place - 1]), _moment(self._opens[place]))
+
+    def session_after(self, session: str) -> tuple[datetime, datetime]:
+        """Open and close of the session after one."""
+        place = bisect_right(self._sessions, session[:10])
+        if place == len(self._sessions):
+            raise StaleDataError(f"the calendar {self._name} ends on {self._sessions[-1]}; update exchange_calendars")
+        return _moment(self._opens[place]), _moment(self._closes[place])
+
     def newest(self) -> str:
         """The last session that has closed."""
         return str(self._sessions[int(np.searchsorted(self._closes, self._now(), side="right")) - 1])
@@ -92,7 +108,7 @@ class WallClock:
         """When the market closes next."""
         return _moment(self._closes[int(np.searchsorted(self._closes, self._now(), side="right"))])
 
-    def visible(self, sessions: Sequence[str], known: str) -> int:
+    def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
         """Those that have closed. A session that still trades is left for later; one from the future is an error."""
         newest = self.newest()
         rows = np.array([s[:10] for s in sessions], dtype=str)

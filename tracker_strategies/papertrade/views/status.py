@@ -14,7 +14,7 @@ from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 
 #: Events that ask for a person's attention.
-ALARMS = ("rejected", "refused", "divergence", "lost", "missed", "unsent")
+ALARMS = ("unexplained", "rejected", "refused", "divergence", "lost", "missed", "unsent")
 
 
 @dataclass
