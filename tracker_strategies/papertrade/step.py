@@ -97,7 +97,8 @@ class Step:
         known = self.ledger.last_session(back=OVERLAP)
         source, notes = read_source(self.config, self.ledger.tickers(), listed, self._panel, after=known)
         self.result.messages += notes
-        source = source.rows(0, self.clock.visible(source.sessions, self.ledger.last_session()))
+        visible = self.clock.visible(source.sessions, self.ledger.last_session())
+        source, self._goes_on = source.rows(0, visible), visible < len(source.sessions)
         self._finish_sessions()
         settle(self.ledger, self.broker)
         if self._wish is None:  # a wish is about the sessions that are known
@@ -127,7 +128,7 @@ class Step:
         warm_up = self._intake(listed).warm_up(source)
         if warm_up is not None:
             self.ledger.take_bars(warm_up.bars, warm_up.actions)
-        for session in self._intake(listed).sessions(source):
+        for session in self._intake(listed).sessions(source, goes_on=self._goes_on):
             self._leave_the_past()
             self.ledger.take_bars(session.bars, session.actions, session.notes, pays=self.broker.simulated)
             self.result.messages += [*session.notes, *map(str, session.actions)]
@@ -136,7 +137,15 @@ class Step:
 
     def _intake(self, listed: list[Action]) -> Intake:
         tail = History.load(self.journal, self.config, after=self.ledger.last_session(back=OVERLAP)).bars
-        return Intake(self.config, self.limits, tail, self.ledger.lasts(), self.ledger.tickers(), listed)
+        return Intake(
+            self.config,
+            self.limits,
+            tail,
+            self.ledger.lasts(),
+            self.ledger.tickers(),
+            listed,
+            past=lambda: History.load(self.journal, self.config).bars,
+        )
 
     def _leave_the_past(self) -> None:
         """A new session is here: orders for the one before are over, and nothing is sent late."""

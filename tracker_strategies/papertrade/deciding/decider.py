@@ -230,5 +230,6 @@ class Decider:
             sizes[tickers.index(ticket.ticker)] = 0.0
             cash -= ticket.size * ticket.price
         before = self.journal.one("select value from balances where session < ? order by session desc limit 1", (session,))
-        fresh = bool(np.isfinite(history.bars.levels[-1]).all())
+        # One index of several without a level is on holiday, and its names stand still; without any, the data are stale.
+        fresh = bool(np.isfinite(history.bars.levels[-1]).any())
         return breaches(self.limits, self.config.symbols, sizes, shares, lasts, cash, before=before, fresh=fresh)

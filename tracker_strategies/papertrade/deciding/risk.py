@@ -37,7 +37,7 @@ def breaches(
     before : float, optional
         The account's value one session ago.
     fresh : bool
-        Whether the index has a level on this session.
+        Whether the index, or one of several, has a level on this session.
     """
     found = []
     prices = np.where((sizes != 0.0) | (deltas != 0.0), prices, 0.0)

@@ -100,7 +100,8 @@ def report_of(account: PaperAccount) -> PaperReport:
     backtest, tracker = own_backtest(account, panel, first)
     paper = _paper_record(account, history, first, balances, fills, transfers)
     entry = _entry(paper, history, first, balances, decisions, tracker)
-    paper = replace(paper, periods_per_year=backtest.periods_per_year, entry=entry, **_limits_kept(paper, tracker, decisions))
+    same: dict[str, Any] = {"periods_per_year": backtest.periods_per_year, "blend": backtest.blend}
+    paper = replace(paper, entry=entry, **same, **_limits_kept(paper, tracker, decisions))
     size, price = (np.array([f[k] for f in fills]) for k in ("size", "price"))
     decided = np.array([f["decided"] for f in fills])
     traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
