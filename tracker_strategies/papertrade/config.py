@@ -193,7 +193,8 @@ class AccountConfig:
 
     def open(self) -> MarketPanel:
         """The source as it is now."""
-        return MarketSource(self.source, self.targets, self.gaps, self.seed, self.adjust, renames=self.renames).open()
+        gaps = "live" if self.gaps == "freeze" else self.gaps  # the newest session may be a holiday of one of the targets
+        return MarketSource(self.source, self.targets, gaps, self.seed, self.adjust, renames=self.renames).open()
 
     @property
     def calendars(self) -> Calendars:

@@ -124,6 +124,29 @@ def test_recorded_history_of_one_index_over_three_markets_is_lived_through(folde
     assert_parity(account, panel, "pa", {})
 
 
+def test_a_file_whose_newest_row_is_a_holiday_of_one_index_is_stepped_on_that_day(folder):
+    panel = by_date()
+    frame, path = pd.concat(tables().values(), axis=1, sort=True), folder / "prices.csv"
+    frame.to_csv(path)
+    options = {"targets": TARGETS, "gaps": "freeze", "start": "2024-01-04", "costs": COSTS}
+    account = PaperAccount.create(folder / "a", "pa", str(path), **options)
+    for rows in range(1, len(frame) + 1):
+        frame.iloc[:rows].to_csv(path)
+        if rows > 1:  # a panel needs two dates
+            account.step()
+    record = backtest(panel, "pa", {}, costs=COSTS)
+    with account.journal(readonly=True) as journal:
+        missed = journal.rows("select session from decisions where kind = 'missed'")
+    assert [row[0] for row in missed] == ["2024-01-04"]
+    np.testing.assert_allclose(decided_weights_of(account, "2024-01-05"), record.decisions[1:], atol=1e-12, rtol=0)
+
+
+def decided_weights_of(account, since):
+    with account.journal(readonly=True) as journal:
+        rows = journal.rows("select weights from decisions where session >= ? order by session", (since,))
+        return np.array([np.frombuffer(row[0]) for row in rows])
+
+
 def test_without_an_index_of_its_own_a_first_holiday_waits_for_the_next_session_and_a_second_does_not(folder):
     panel = one_index()
     account = open_account(folder / "a", panel, targets=("WORLD",))
