@@ -238,6 +238,7 @@ class PaperAccount:
         max_move: float | None = None,
         wish: Wish | None = None,
         decide: bool = True,
+        move_on: bool = False,
     ) -> StepResult:
         """Do all that can be done now: see :mod:`tracker_strategies.papertrade.step`.
 
@@ -253,6 +254,8 @@ class PaperAccount:
             Decide this instead of asking the strategy.
         decide : bool, default True
             False only takes sessions in, and sends what was decided before.
+        move_on : bool, default False
+            In recorded history, go on to the next session although the rebalance of the newest was refused.
         """
         with account_lock(self.folder), self.journal() as journal, self.broker() as broker:
             with journal.errors():
@@ -260,7 +263,7 @@ class PaperAccount:
             if max_move is not None:
                 limits = limits.changed({"max_move": max_move})
             clock = self.session_clock(broker)
-            options = {"panel": panel, "pause": self._pause, "verify": verify, "wish": wish, "decide": decide}
+            options = {"panel": panel, "pause": self._pause, "verify": verify, "wish": wish, "decide": decide, "move_on": move_on}
             return Step(journal, self.config, limits, broker, clock, self.halt_switch, **options).run()  # type: ignore[arg-type]
 
     def halt(self, why: str = "by hand", *, cancel_open_orders: bool = False) -> int:

@@ -85,6 +85,7 @@ class Step:
         verify: bool = False,
         wish: Wish | None = None,
         decide: bool = True,
+        move_on: bool = False,
     ) -> None:
         self.journal, self.config, self.limits, self.broker, self.clock, self.halt = journal, config, limits, broker, clock, halt
         self.ledger = Ledger(journal, config)
@@ -184,7 +185,8 @@ class Step:
         old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(self.config.symbols, new, strict=True))
         called = dict(zip(self.config.symbols, old, strict=True))
         reached(f"before the market of {session}")
-        quotes = Quotes(session, new, opens, old, closes, self.ledger.turnover_of(before), self.ledger.lasts())
+        parts = {kind: history.bars.prices[row, k] for k, kind in enumerate(self.config.prices) if kind not in ("open", "volume")}
+        quotes = Quotes(session, new, opens, old, closes, self.ledger.turnover_of(before), self.ledger.lasts(), **parts)
         self.broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
         reached(f"after the market of {session}")
 

@@ -25,6 +25,7 @@ def breaches(
     *,
     before: float | None = None,
     fresh: bool = True,
+    pays: bool = True,
 ) -> list[str]:
     """What a rebalance breaks, in words; empty when it keeps to all limits.
 
@@ -38,6 +39,8 @@ def breaches(
         The account's value one session ago.
     fresh : bool
         Whether the index, or one of several, has a level on this session.
+    pays : bool
+        Whether cash and sells must pay for the buys.
     """
     found = []
     prices = np.where((sizes != 0.0) | (deltas != 0.0), prices, 0.0)
@@ -56,7 +59,7 @@ def breaches(
     if short.any():
         found.append(f"long only: {named(short)} would be sold short")
     spent = float(deltas @ prices)
-    if spent > cash + _SLACK * value:
+    if pays and spent > cash + _SLACK * value:
         found.append(f"long only: buys exceed sells and cash by {spent - cash:,.2f}")
     if limits.max_order_value is not None and (worth > limits.max_order_value).any():
         big = worth > limits.max_order_value
