@@ -43,11 +43,11 @@ SHORT_OF_CASH, NO_BAR = "cash ran short at the open", "no bar to fill on"
 KEPT_BACK = "kept back by the mandate at the open"
 #: Why a single order was not filled on a session: see :mod:`tracker_strategies.papertrade.brokers.order_types`.
 NOT_REACHED, TRIGGERED = "its price was not reached", "triggered, and not filled at its limit"
-OTHER_FILLED, EXPIRED = "the other order of its group was filled", "its time was over"
+GROUP_ENDED, EXPIRED = "another order of its group has ended", "its time was over"
 NOT_PAID, LONG_ONLY = "more than the cash can pay", "long only: it sells more than is held"
 PARTLY = "partly filled"
 #: Reasons for which a backtest would not have filled an order either.
-AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, NOT_REACHED, TRIGGERED, OTHER_FILLED, EXPIRED, NOT_PAID)
+AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, NOT_REACHED, TRIGGERED, GROUP_ENDED, EXPIRED, NOT_PAID)
 
 
 @dataclass(frozen=True)

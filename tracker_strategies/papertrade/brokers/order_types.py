@@ -24,7 +24,7 @@ from tracker_strategies.papertrade.brokers.base import (
     NO_BAR,
     NOT_PAID,
     NOT_REACHED,
-    OTHER_FILLED,
+    GROUP_ENDED,
     PARTLY,
     TRIGGERED,
     Quotes,
@@ -64,7 +64,7 @@ class Terms:
     rank : int
         Place in line: orders of a session are looked at in this order.
     group : str
-        Of several orders with the same mark, the first that fills cancels the others.
+        Of several orders with the same mark, the first that ends cancels the others.
     until : str
         Last moment, in ISO format, at which it may fill.
     """
@@ -174,12 +174,12 @@ def fill_singles(db: sqlite3.Connection, quotes: Quotes, costs: CostModel, part:
     news = []
     for cid, ticker, size, terms in sorted(waiting, key=lambda row: row[3].rank):
         if terms.group and terms.group in done:
-            filled, price, fee, reason = 0.0, 0.0, 0.0, OTHER_FILLED
+            filled, price, fee, reason = 0.0, 0.0, 0.0, GROUP_ENDED
         elif terms.expired(quotes.session):
             filled, price, fee, reason = 0.0, 0.0, 0.0, EXPIRED
         else:
             filled, price, fee, reason = book.fill(ticker, size, terms, 1.0 if part is None else part(cid))
-        if filled:
+        if filled or reason in (EXPIRED, NOT_PAID, LONG_ONLY):  # over for good: so are the others of its group
             done.add(terms.group)
         whole = abs(size - filled) <= _ROUNDING * abs(size)
         status = Status.FILLED if whole else Status.REJECTED if reason == LONG_ONLY else Status.CANCELLED

@@ -21,12 +21,12 @@ from tracker_strategies.papertrade.brokers.base import (
     NO_BAR,
     NOT_PAID,
     NOT_REACHED,
-    OTHER_FILLED,
+    GROUP_ENDED,
     PARTLY,
     TRIGGERED,
     Status,
 )
-from tracker_strategies.papertrade.brokers.order_types import Terms
+from tracker_strategies.papertrade.brokers.order_types import OrderType, Terms
 from tracker_strategies.papertrade.deciding.tickets import SingleOrder
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.live.orders import refusal, terms_of
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 #: After these an order goes on waiting: another session may fill it.
-_WAITS = (NOT_REACHED, TRIGGERED, NO_BAR, OTHER_FILLED, PARTLY, EXPIRED)
+_WAITS = (NOT_REACHED, TRIGGERED, NO_BAR, GROUP_ENDED, PARTLY, EXPIRED)
+_TRAIL = (Order.StopTrail, Order.StopTrailLimit)
 _ROUNDING = 1e-9
 
 
@@ -225,7 +226,7 @@ class PaperBroker(BasketBroker):
             order.cancel()
         if not order.alive():
             self._leave(order, outcome.reason)
-        elif outcome.reason in (NOT_REACHED, OTHER_FILLED):
+        elif outcome.reason in (NOT_REACHED, TRIGGERED) and kind is not OrderType.LIMIT and order.exectype in _TRAIL:
             order.trailadjust(order.data.close[0])
 
     def _book(self, order: Any, outcome: Outcome) -> None:
