@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import timedelta
 from typing import Any
 
@@ -95,9 +96,8 @@ class Drawn(bt.Strategy):
         elif kind == "trail":
             self.keep(side(data, size=size, exectype=E.StopTrail, trailpercent=0.02, valid=valid))
         elif kind == "traillimit":
-            near = price * (1.0 if buys else 1.0)
-            limit = near * (1.004 if buys else 0.996)
-            self.keep(side(data, size=size, exectype=E.StopTrailLimit, price=near, plimit=limit, trailamount=price * 0.015))
+            limit = price * (1.004 if buys else 0.996)
+            self.keep(side(data, size=size, exectype=E.StopTrailLimit, price=price, plimit=limit, trailamount=price * 0.015))
         elif kind == "bracket" and buys:
             kinds = {"exectype": E.Limit if rng.random() < 0.7 else E.Market}
             self.keep(*self.buy_bracket(data, size=size, price=near, stopprice=near * 0.975, limitprice=near * 1.02, **kinds))
@@ -139,3 +139,39 @@ def stock(panel: MarketPanel, costs: CostModel, cash: float, cls: type = Drawn, 
 
 def new_account(place: Any, panel: MarketPanel, costs: CostModel, **options: Any) -> PaperAccount:
     return open_account(place, panel, costs=costs, **options)
+
+
+def case(
+    place: Any, seed: int, *, kinds: tuple[str, ...] = KINDS, cash: float = 1e6, costs: CostModel, n_bars: int = 20
+) -> list[str]:
+    """What is wrong with one random strategy over a paper account; empty when nothing is.
+
+    The strategy must be told the same as by backtrader's broker; and what it ordered, what the journal sent and what the broker
+    filled must agree, order by order.
+    """
+    panel = market(seed, n_bars)
+    account = new_account(place, panel, costs, cash=cash)
+    run = paper(account, panel, sessions=n_bars, seed=seed, kinds=kinds)
+    other = stock(panel, costs, cash, seed=seed, kinds=kinds)
+    wrong = [
+        f"told {mine}, backtrader tells {theirs}" for mine, theirs in zip(run.diary, other.diary, strict=False) if mine != theirs
+    ]
+    if len(run.diary) != len(other.diary):
+        wrong.append(f"told {len(run.diary)} things, backtrader tells {len(other.diary)}")
+    if abs(run.broker.getvalue() - other.broker.getvalue()) > 1e-6:
+        wrong.append(f"worth {run.broker.getvalue()}, in backtrader {other.broker.getvalue()}")
+    with account.journal(readonly=True) as journal:
+        sent = journal.rows("select * from orders")
+    with sqlite3.connect(account.folder / "broker.db") as db:
+        filled = dict(db.execute("select cid, filled from orders").fetchall())
+    for order in run.made:
+        mine = [o for o in sent if o["cid"].endswith(f"-{getattr(order, 'key', '?')}")]
+        for what, total in (
+            ("the journal", sum(o["filled"] for o in mine)),
+            ("the broker", sum(filled.get(o["cid"], 0) for o in mine)),
+        ):
+            if abs(total - order.executed.size) > 1e-9 * abs(order.size):
+                wrong.append(f"{order.getordername()} {order.size:g}: {order.executed.size:g} filled, {what} says {total:g}")
+    known = {getattr(order, "key", "?") for order in run.made}
+    wrong += [f"{o['cid']} was sent, and nobody ordered it" for o in sent if o["cid"].rpartition("-")[2] not in known]
+    return wrong

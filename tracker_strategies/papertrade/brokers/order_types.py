@@ -20,11 +20,11 @@ import numpy as np
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade.brokers.base import (
     EXPIRED,
+    GROUP_ENDED,
     LONG_ONLY,
     NO_BAR,
     NOT_PAID,
     NOT_REACHED,
-    GROUP_ENDED,
     PARTLY,
     TRIGGERED,
     Quotes,

@@ -233,8 +233,8 @@ class Decider:
     ) -> list[str]:
         """Limits broken by the orders; positions booked out count as cash by then.
 
-        Single orders are looked at twice: those that fill at once with the others, then with all buys that may fill, for which
-        the broker will see whether there is cash.
+        Single orders are looked at twice: those that fill at once with the others, then with all buys that may fill. Whether
+        there is cash for each of them is the broker's to see when it fills.
         """
         sizes, cash = sizes.copy(), self.ledger.cash()
         tickers = self.ledger.tickers()
@@ -258,7 +258,7 @@ class Decider:
                 )
         if self.limits.max_orders is not None and len(singles) > self.limits.max_orders:
             tells.append(f"max_orders={self.limits.max_orders}: {len(singles)} orders")
-        for deltas, pays in ((surely, True), (perhaps, False)):
+        for deltas, pays in ((shares, True), (surely, False), (perhaps, False)):
             limits, names = self.limits, self.config.symbols
             tells += breaches(limits, names, sizes, deltas, lasts, cash, before=before, fresh=fresh, pays=pays)
         return list(dict.fromkeys(tells))

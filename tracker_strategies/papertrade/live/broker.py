@@ -18,10 +18,10 @@ from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.papertrade.brokers.base import (
     EXPIRED,
+    GROUP_ENDED,
     NO_BAR,
     NOT_PAID,
     NOT_REACHED,
-    GROUP_ENDED,
     PARTLY,
     TRIGGERED,
     Status,
@@ -275,7 +275,9 @@ class PaperBroker(BasketBroker):
         """The account did not take the orders of this night."""
         sent, self._sent = self._sent, []
         for order in sent:
-            self._reject(order, reason)
+            order.addinfo(reason=reason)
+            order.reject(self)
+            self.notify(order)
         for order in [o for o in self.pending if o.active()]:
             if order in self.pending:  # not gone with another one
                 self.pending.remove(order)

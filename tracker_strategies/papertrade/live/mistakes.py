@@ -11,7 +11,7 @@ from tracker_strategies.execution.commission import charged
 from tracker_strategies.papertrade.errors import PaperError
 from tracker_strategies.papertrade.live.feed import PaperData
 from tracker_strategies.papertrade.opening import limits_written_out
-from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 from tracker_strategies.strategies.registry import load_strategy
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def _check_strategy(store: PaperStore, cerebro: Any) -> None:
             f"the account was opened for {config.strategy}; {cls.__name__} trades it now: do not step it by command meanwhile"
         )
         return
-    if not issubclass(cls, own):
+    # A class of one's own derived from the account's strategy is that strategy; another of this project's is not.
+    if next((kind for kind in cls.__mro__ if kind is own or kind in STRATEGIES), None) is not own:
         raise PaperError(
             f"the account was opened for {config.strategy} ({own.__name__}), cerebro runs {cls.__name__}: add that one, or open "
             "another account"
