@@ -21,7 +21,7 @@ KINDS = ("market", "close", "limit", "stop", "stoplimit", "trail", "traillimit",
 
 
 class Grows:
-    """A market that has one more session whenever the account has decided about all that it has."""
+    """A market that has one more session whenever the account has decided about all that it has, and sent it."""
 
     def __init__(self, account: PaperAccount, panel: MarketPanel, begin: int = 1) -> None:
         self.account, self.panel, self.rows = account, panel, begin
@@ -30,7 +30,8 @@ class Grows:
         with self.account.journal(readonly=True) as journal:
             known = journal.one("select count(*) from bars")
             decided = journal.one("select max(session) from decisions") == journal.one("select max(session) from bars")
-        if known == self.rows and decided:
+            waits = journal.one("select count(*) from orders where status = 'intent'")
+        if known == self.rows and decided and not waits:
             self.rows = min(self.rows + 1, self.panel.n_bars)
         return self.panel.rows(0, self.rows)
 
@@ -116,7 +117,8 @@ def market(seed: int, n_bars: int = 20) -> MarketPanel:
 
 def paper(account: PaperAccount, panel: MarketPanel, cls: type = Drawn, *, begin: int = 1, sessions: int, **params: Any) -> Any:
     """The strategy over a paper account, in one process."""
-    store = PaperStore(account, panel=Grows(account, panel, begin), poll=0.0, sessions=sessions)
+    recorded = account.config.clock == "replay"
+    store = PaperStore(account, panel=(lambda: panel) if recorded else Grows(account, panel, begin), poll=0.0, sessions=sessions)
     cerebro = bt.Cerebro(stdstats=False)
     cerebro.setbroker(store.getbroker())
     store.add_to(cerebro)

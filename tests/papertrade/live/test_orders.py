@@ -7,10 +7,11 @@ import backtrader as bt
 import numpy as np
 import pytest
 
-from tests.papertrade.harness import books_balance, orders
+from tests.papertrade.harness import books_balance, events, in_a_process, orders, state
 from tests.papertrade.live.order_by_order import KINDS, Drawn, case, market, new_account, paper, stock
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.papertrade import PaperAccount, RiskLimits
+from tracker_strategies.papertrade import PaperAccount, PaperStore, RiskLimits
+from tracker_strategies.papertrade.views.report import report_of
 
 E = bt.Order
 COSTS = CostModel(bps=5, min_fee=0.5)
@@ -112,6 +113,7 @@ def test_what_an_account_cannot_work_is_rejected_at_the_order(folder, order, rea
     assert told(run, 0) == (["Rejected"] if run.made[0].exectype != E.Historical else [])  # of those backtrader never tells
     assert reason in run.made[0].info.reason
     assert any(reason in text for text in run.told)
+    assert [text for text in events(account, "rejected") if reason in text]
     assert not orders(account)
 
 
@@ -224,3 +226,37 @@ def test_time_is_over_when_backtrader_says_so(folder):
     other = stock(market(11).rows(0, 6), COSTS, 1e6, Planned, plan={1: limited})
     assert run.diary == other.diary
     assert {o.getstatusname() for o in run.made} == {"Expired"}
+
+
+@pytest.mark.parametrize("every", [7, 23])
+def test_a_process_that_is_killed_again_and_again_ends_where_a_quiet_one_ends(folder, every):
+    panel = market(3)
+    quiet = new_account(folder / "quiet", panel, COSTS)
+    paper(quiet, panel, sessions=7, seed=3)
+    account = new_account(folder / "killed", panel, COSTS)
+    kills, told = 0, []
+
+    def work():
+        with account.journal(readonly=True) as journal:
+            done, known = journal.one("select count(*) from decisions"), journal.one("select count(*) from bars")
+        if done < 7:
+            paper(PaperAccount(account.folder), panel, begin=max(known, 1), sessions=7 - done, seed=3)
+        else:
+            PaperStore(account, panel=lambda: panel.rows(0, 7))  # killed between the last decision and its orders
+
+    while not in_a_process(work, kill_at=every + kills % 5, told=told):
+        kills += 1
+        assert kills < 200
+    work()
+    assert kills > 3
+    mine, theirs = state(account), state(quiet)
+    for part in ("orders", "fills", "balances", "decisions", "positions"):
+        assert mine["journal"][part] == theirs["journal"][part], part
+    assert mine["broker"] == theirs["broker"]
+
+
+def test_a_report_does_not_call_missed_what_was_not_due(folder):
+    plan = {1: lambda s, d: s.keep(s.buy(d, size=10), s.buy(d, size=10, exectype=E.Limit, price=d.close[0] / 2))}
+    _, account = run_plan(folder, plan)
+    report = report_of(account)
+    assert (report.gap["missed_orders"], report.gap["missed"]) == (0, 0)

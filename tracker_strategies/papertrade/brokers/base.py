@@ -46,8 +46,10 @@ NOT_REACHED, TRIGGERED = "its price was not reached", "triggered, and not filled
 GROUP_ENDED, EXPIRED = "another order of its group has ended", "its time was over"
 NOT_PAID, LONG_ONLY = "more than the cash can pay", "long only: it sells more than is held"
 PARTLY = "partly filled"
+#: After these nothing was missed: the order did not ask to be filled on that session.
+NOT_DUE = (NOT_REACHED, TRIGGERED, GROUP_ENDED, EXPIRED)
 #: Reasons for which a backtest would not have filled an order either.
-AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, NOT_REACHED, TRIGGERED, GROUP_ENDED, EXPIRED, NOT_PAID)
+AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, NOT_PAID, *NOT_DUE)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,11 @@ class OrderType(StrEnum):
         """Whether it fills on the next bar, whatever the price."""
         return self in (OrderType.MARKET, OrderType.AT_CLOSE)
 
+    @property
+    def slips(self) -> bool:
+        """Whether it takes the price that it finds."""
+        return self in (OrderType.MARKET, OrderType.STOP)
+
 
 @dataclass(frozen=True)
 class Terms:

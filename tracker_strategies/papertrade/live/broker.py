@@ -54,6 +54,7 @@ class PaperBroker(BasketBroker):
         self._sent: list[Any] = []  # orders of baskets
         self._due = False  # whether there were any
         self._keys = 0
+        self.rejected: list[str] = []  # at the order, on this session
         self.setcash(store.account.config.cash)
 
     def start(self) -> None:
@@ -124,9 +125,9 @@ class PaperBroker(BasketBroker):
         order.addinfo(reason=reason)
         order.reject(self)
         self.notify(order)
-        self.store.put_notification(
-            f"{order.ordtypename()} {abs(order.size):g} {order.data._name} ({order.getordername()}) rejected: {reason}", order
-        )
+        text = f"{order.ordtypename()} {abs(order.size):g} {order.data._name} ({order.getordername()}) rejected: {reason}"
+        self.store.put_notification(text, order)
+        self.rejected.append(text)
 
     def _leave(self, order: Any, reason: str) -> None:
         """An order that left the line unfilled: its group and its children go with it."""
@@ -143,7 +144,7 @@ class PaperBroker(BasketBroker):
         memory = self.store.memory
         if not self.cerebro.datas or memory.row < 0 or self._row == memory.row:
             return
-        self._row, self._keys = memory.row, 0
+        self._row, self._keys, self.rejected = memory.row, 0, []
         basket, self._basket = self._basket, None
         if basket is not None:
             self._send(basket, basket.route.asked(self.cash))

@@ -29,9 +29,11 @@ from tracker_strategies.errors import LockedError, TrackerError, UniverseError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.brokers.base import Status
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_before_the_open
 from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError, StaleDataError
+from tracker_strategies.papertrade.journal.lock_and_halt import account_lock
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.live.broker import PaperBroker
 from tracker_strategies.papertrade.live.feed import PaperData
@@ -202,13 +204,21 @@ class PaperStore:
 
     def _take_in(self, *, move_on: bool) -> list[str]:
         """Sessions that have come. Of recorded history, which has a next one at any time, one after the other."""
-        decided = (None,) if move_on else (None, Kind.REFUSED)
-        if self.account.config.clock == "replay" and (newest := self._newest()) and self._kind(newest) in decided:
-            return []
+        if self.account.config.clock == "replay" and (newest := self._newest()):
+            if self._kind(newest) in ((None,) if move_on else (None, Kind.REFUSED)):
+                return []
+            self._send_on()
         result = self.account.step(None if self._panel is None else self._panel(), decide=False, move_on=move_on)
         for message in result.messages:
             self.put_notification(message)
         return result.taken
+
+    def _send_on(self) -> None:
+        """A process that died between decision and sending left orders behind, and recorded history waits for them."""
+        with self.account.journal(readonly=True) as journal:
+            left = journal.one("select count(*) from orders where status = 'intent'")
+        if left:
+            self.account.step(None if self._panel is None else self._panel(), wish=Wish(None, None, [], "", None))
 
     def _newest(self) -> str:
         with self.account.journal(readonly=True) as journal:
@@ -250,9 +260,17 @@ class PaperStore:
                 self._failed = "; ".join(result.messages) or "nothing was decided"
                 return False
         self._failed = ""
-        if self._left is not None and before is None:
-            self._left -= 1
+        if before is None:
+            self._log(broker.rejected, session)
+            self._left = None if self._left is None else self._left - 1
         return True
+
+    def _log(self, rejected: list[str], session: str) -> None:
+        """Orders that the account could not take are events of its journal."""
+        if rejected:
+            with account_lock(self.account.folder), self.account.journal() as journal, journal.transaction("rejected orders"):
+                for text in rejected:
+                    journal.note(str(Status.REJECTED), text, session)
 
     def _make_wish(self) -> Wish:
         """What the strategy wants tonight."""

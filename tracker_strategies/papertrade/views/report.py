@@ -26,6 +26,8 @@ from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.brokers.base import NOT_DUE
+from tracker_strategies.papertrade.brokers.order_types import Terms
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
@@ -88,7 +90,7 @@ def report_of(account: PaperAccount) -> PaperReport:
         decisions = journal.rows("select * from decisions order by session")
         orders = journal.rows("select * from orders order by session, seq")
         fills = journal.rows(
-            "select f.*, o.symbol, o.price as decided from fills f join orders o using (cid) "
+            "select f.*, o.symbol, o.due, o.price as decided from fills f join orders o using (cid) "
             "where f.session is not null order by f.id"
         )
         divergences = journal.one("select count(*) from events where kind = 'divergence'")
@@ -106,7 +108,7 @@ def report_of(account: PaperAccount) -> PaperReport:
     decided = np.array([f["decided"] for f in fills])
     traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
     lost = float((size * (price - decided)).sum()) if len(fills) else 0.0
-    ended = [o for o in orders if o["status"] not in ("intent", "open", "partial")]
+    ended = [o for o in orders if o["status"] not in ("intent", "open", "partial") and o["reason"] not in NOT_DUE]
     missed = [
         (abs(o["wanted"] - o["filled"]) * o["price"], o)
         for o in ended
@@ -211,8 +213,10 @@ def _paper_record(
     row = {s: t for t, s in enumerate(bars.sessions)}
     traded, paid = np.zeros(len(value)), np.zeros(len(value))
     # The simulated broker's slippage is known, and is a cost as in a backtest; what a real one's prices hide is in no figure.
-    slip = 1e-4 * config.costs.slippage_bps if config.broker == "simulated" else 0.0
+    slippage = 1e-4 * config.costs.slippage_bps if config.broker == "simulated" else 0.0
     for fill in fills:
+        terms = Terms.parse(fill["due"])
+        slip = slippage if terms is None or terms.kind.slips else 0.0
         worth, side = abs(fill["size"]) * fill["price"], float(np.sign(fill["size"]))
         traded[row[fill["session"]]] += worth
         paid[row[fill["session"]]] += fill["fee"] + worth * slip / (1.0 + side * slip)
