@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import backtrader as bt
@@ -117,8 +118,7 @@ def market(seed: int, n_bars: int = 20) -> MarketPanel:
 
 def paper(account: PaperAccount, panel: MarketPanel, cls: type = Drawn, *, begin: int = 1, sessions: int, **params: Any) -> Any:
     """The strategy over a paper account, in one process."""
-    recorded = account.config.clock == "replay"
-    store = PaperStore(account, panel=(lambda: panel) if recorded else Grows(account, panel, begin), poll=0.0, sessions=sessions)
+    store = PaperStore(account, panel=Grows(account, panel, begin), poll=0.0, sessions=sessions)
     cerebro = bt.Cerebro(stdstats=False)
     cerebro.setbroker(store.getbroker())
     store.add_to(cerebro)
@@ -144,16 +144,25 @@ def new_account(place: Any, panel: MarketPanel, costs: CostModel, **options: Any
 
 
 def case(
-    place: Any, seed: int, *, kinds: tuple[str, ...] = KINDS, cash: float = 1e6, costs: CostModel, n_bars: int = 20
+    place: Any,
+    seed: int,
+    *,
+    costs: CostModel,
+    kinds: tuple[str, ...] = KINDS,
+    cash: float = 1e6,
+    n_bars: int = 20,
+    ends: tuple[int, ...] = (),
 ) -> list[str]:
     """What is wrong with one random strategy over a paper account; empty when nothing is.
 
+    After the sessions `ends` the process ends and another one goes on.
     The strategy must be told the same as by backtrader's broker; and what it ordered, what the journal sent and what the broker
     filled must agree, order by order.
     """
     panel = market(seed, n_bars)
     account = new_account(place, panel, costs, cash=cash)
-    run = paper(account, panel, sessions=n_bars, seed=seed, kinds=kinds)
+    for begin, end in pairwise((0, *ends, n_bars)):
+        run = paper(PaperAccount(place), panel, begin=max(begin, 1), sessions=end - begin, seed=seed, kinds=kinds)
     other = stock(panel, costs, cash, seed=seed, kinds=kinds)
     wrong = [
         f"told {mine}, backtrader tells {theirs}" for mine, theirs in zip(run.diary, other.diary, strict=False) if mine != theirs
