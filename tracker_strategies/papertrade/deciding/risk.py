@@ -40,7 +40,7 @@ def breaches(
     fresh : bool
         Whether the index, or one of several, has a level on this session.
     pays : bool
-        Whether cash and sells must pay for the buys.
+        Whether cash and sells must pay for the buys. If not, the broker leaves out what they do not pay for.
     """
     found = []
     prices = np.where((sizes != 0.0) | (deltas != 0.0), prices, 0.0)
@@ -64,7 +64,8 @@ def breaches(
     if limits.max_order_value is not None and (worth > limits.max_order_value).any():
         big = worth > limits.max_order_value
         found.append(f"max_order_value={limits.max_order_value:g}: {named(big)} (up to {worth.max():,.0f})")
-    turnover = float(worth.sum()) / value
+    bought, sold = float(worth[deltas > 0.0].sum()), float(worth[deltas < 0.0].sum())
+    turnover = (sold + (bought if pays else min(bought, max(cash + sold, 0.0)))) / value
     if limits.max_turnover is not None and turnover > limits.max_turnover * (1.0 + _SLACK):
         found.append(f"max_turnover={limits.max_turnover:g}: this rebalance turns over {turnover:.3g} of the account")
     weights = after * prices / value
