@@ -122,14 +122,23 @@ def check_common_dates(seen: NDArray[np.bool_], names: Sequence[str], dates: NDA
     raise DataError(f"targets have no common dates: {', '.join(spans)}; at least two dates with a level of each are needed")
 
 
-def common_span(seen: NDArray[np.bool_], names: Sequence[str], dates: NDArray[np.datetime64]) -> tuple[slice, tuple[str, ...]]:
+#: Bars without a level after which a target of a market that goes on has ended; no exchange is closed for longer.
+_LONGEST_HOLIDAY = 10
+
+
+def common_span(
+    seen: NDArray[np.bool_], names: Sequence[str], dates: NDArray[np.datetime64], *, live: bool = False
+) -> tuple[slice, tuple[str, ...]]:
     """The rows from the first date on which every target has a level to the last before one of them ends, and what is left off.
 
     Before its first level a target cannot be compared with anything; after its last one there is nothing to learn, and an account
-    that traded on would follow nothing.
+    that traded on would follow nothing. With `live` the market goes on: a target without a level on the newest bars is on holiday
+    while another has one, for a time.
     """
     ends = [int(np.flatnonzero(column)[-1]) for column in seen.T]
     start, stop = int(np.argmax(seen.all(axis=1))), 1 + min(ends)
+    if live:
+        stop = min(stop + _LONGEST_HOLIDAY, 1 + max(ends))
     left = []
     if start:
         left.append(f"{_bars(start)} before {_day(dates[start])}, the first date on which {_and(names)} had a level")

@@ -10,7 +10,7 @@ from datafeeds.errors import DataError
 #: The source that is made by a formula.
 SYNTHETIC = "synthetic"
 #: What to do with a missing price between the first and the last price of a series.
-GAP_POLICIES = ("error", "freeze")
+GAP_POLICIES = ("error", "freeze", "live")
 #: What to do with a price that cannot be trusted.
 CLEANING_POLICIES = ("flag", "drop", "winsorise")
 

@@ -25,8 +25,9 @@ class MarketSource:
         :func:`datafeeds.synthetic_market` (``synthetic:n_assets=40,n_bars=300``), ``yahoo:AAPL,MSFT:2015-01-01``, or a path.
     targets : tuple of str, default ("INDEX",)
         Columns to track.
-    gaps : {"error", "freeze"}
-        A price missing inside a series: refuse the source, or take it for a trading halt.
+    gaps : {"error", "freeze", "live"}
+        A price missing inside a series: refuse the source, or take it for a trading halt. "live" is "freeze" for a source that
+        goes on: a target without a level on the newest bars has not ended, it is on holiday.
     seed : int, default 0
         Of the synthetic market.
     adjust : {"split", "total", "raw"}

@@ -48,7 +48,7 @@ def parts_of_frame(
     else:
         parts["target_seen"] = seen = ~np.isnan(parts["target_close"])
         check_common_dates(seen, targets, dates)
-        span, left = common_span(seen, targets, dates)
+        span, left = common_span(seen, targets, dates, live=gaps == "live")
         if left:
             say_what_is_left_off(left, source)
             ever = np.isfinite(parts["close"]).any(axis=0)  # a column without any price is an error of its own

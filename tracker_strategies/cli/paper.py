@@ -34,7 +34,9 @@ class AccountOptions(StrategyOptions):
     clock: Annotated[str | None, typer.Option(help="What tells the newest session: data (simulated) or wall (the calendar).")] = (
         None
     )
-    calendar: Annotated[str, typer.Option(help="Exchange whose sessions count: XNYS, XLON, XETR, ...")] = "XNYS"
+    calendar: Annotated[
+        str, typer.Option(help="Exchange whose sessions count: XNYS; or several, and who trades there: 'XNYS XTKS=NKY,SONY'.")
+    ] = "XNYS"
     actions: Annotated[str, typer.Option(metavar="FILE", help="CSV of corporate actions: date,symbol,kind,value.")] = ""
     limit: Annotated[
         list[str] | None, typer.Option("--limit", metavar="KEY=VALUE", help="A limit: see 'tracker paper limits'.")

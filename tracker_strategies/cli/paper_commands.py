@@ -140,9 +140,10 @@ def print_status(console: Console, status: AccountStatus) -> None:
         f"({status.last_change:+.2%} on the day), cash {status.cash:,.2f}",
         highlight=False,
     )
+    indices = ", ".join(f"{name} {made:+.2%}" for name, made in status.indices.items())
     console.print(
-        f"  since the start {status.since_start:+.2%}, index {status.index_since_start:+.2%}; last decision: {status.decision}; "
-        f"{status.waiting} orders wait",
+        f"  since the start {status.since_start:+.2%}, {indices}; last decision: {status.decision}; {status.waiting} orders wait",
+        markup=False,
         highlight=False,
     )
     table = Table("name", box=None, padding=(0, 2, 0, 0), header_style="dim")

@@ -17,6 +17,7 @@ from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.papertrade.market.calendars import Calendars
 
 T = TypeVar("T")
 
@@ -127,7 +128,8 @@ class AccountConfig:
         What tells the newest session: the data themselves; the calendar and the time of day; or one more session of recorded
         history with every step.
     calendar : str
-        Exchange whose sessions count, as exchange_calendars calls it.
+        Exchange whose sessions count, as exchange_calendars calls it; of an account over several markets all of them, and if you
+        like the names that trade at each: see :class:`~tracker_strategies.papertrade.market.calendars.Calendars`.
     actions : str
         Path of a file of corporate actions, or empty.
     faults : mapping
@@ -178,6 +180,7 @@ class AccountConfig:
         for name in ("strategy", "source", "start", "gaps", "adjust", "url", "calendar", "actions"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(f"{name}={getattr(self, name)!r} must be text")
+        self.calendars.check((*self.targets, *self.symbols))
         self._check_fill()
 
     def _check_fill(self) -> None:
@@ -199,7 +202,13 @@ class AccountConfig:
 
     def open(self) -> MarketPanel:
         """The source as it is now."""
-        return MarketSource(self.source, self.targets, self.gaps, self.seed, self.adjust, renames=self.renames).open()
+        gaps = "live" if self.gaps == "freeze" else self.gaps  # the newest session may be a holiday of one of the targets
+        return MarketSource(self.source, self.targets, gaps, self.seed, self.adjust, renames=self.renames).open()
+
+    @property
+    def calendars(self) -> Calendars:
+        """The exchanges of the account."""
+        return Calendars.parse(self.calendar)
 
     @property
     def fill(self) -> FillMode:

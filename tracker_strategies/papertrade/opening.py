@@ -15,6 +15,7 @@ from datafeeds import MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import DataError, OutputError, ParameterError, UniverseError
 from tracker_strategies.execution.mandate.mandate import KEYS
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.brokers.faults import Faults
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import wish_by_cerebro
@@ -115,9 +116,11 @@ def refuse_limits(config: AccountConfig, strategy: type[TrackerStrategy], panel:
 
 def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
     """Let the strategy decide once, on the bars up to the first session: what cannot work shows before there is an account."""
+    _refuse_panel(config, panel)
     bars, _ = read_source(config, config.symbols, panel=panel)
     known = max(sum(session <= config.start for session in bars.sessions), min(2, len(bars.sessions)))
-    history = History(bars.rows(max(known - 2, 0), known), [], config)
+    whole = np.flatnonzero(np.isfinite(bars.levels[: max(known - 1, 1)]).all(axis=1))  # begin where every target has a level
+    history = History(bars.rows(int(whole[-1]) if len(whole) else 0, known), [], config)
     account = [Balance(config.cash, np.zeros(len(config.symbols)))] * len(history.bars.sessions)
     wish_by_cerebro(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
 
@@ -142,6 +145,18 @@ def absolute(name: str) -> str:
     path = Path(name).expanduser()
     named = name.partition(":")[0] in ("yahoo", "synthetic")
     return str(path.absolute()) if not named and (path.suffix or len(path.parts) > 1) else name
+
+
+def _refuse_panel(config: AccountConfig, panel: MarketPanel) -> None:
+    """Raise for what a panel says and a journal does not keep."""
+    if panel.members is not None:
+        raise ParameterError("the panel lists the members of its index; a paper account keeps bars as they come: leave them out")
+    old = [s for s in config.symbols if panel.at_decision is not None and not panel.at_decision[panel.symbols.index(s)]]
+    if old and config.fill is FillMode.CLOSE:
+        raise ParameterError(
+            f"fill='close' cannot be had for {old[0]} ({len(old)} such names): its market has closed before the decision; "
+            "use fill=next_open"
+        )
 
 
 def names_of(panel: MarketPanel, symbols: Sequence[str] | None, assets: Any) -> tuple[str, ...]:

@@ -116,7 +116,8 @@ class Step:
         self._finish_sessions()
         settle(self.ledger, self.broker)
         known = self.ledger.last_session()
-        source = source.rows(0, self.clock.visible(source.sessions, known, done=self._is_done(known)))
+        visible = self.clock.visible(source.sessions, known, done=self._is_done(known))
+        source, self._goes_on = source.rows(0, visible), visible < len(source.sessions)
         if self._wish is None:  # a wish is about the sessions that are known
             self._take_sessions(source, [*listed, *confirmed_actions(self.ledger, source, listed)])
         if not self.result.taken:  # otherwise they agreed after the last session that was taken
@@ -147,7 +148,7 @@ class Step:
         warm_up = self._intake(listed).warm_up(source)
         if warm_up is not None:
             self.ledger.take_bars(warm_up.bars, warm_up.actions)
-        for session in self._intake(listed).sessions(source):
+        for session in self._intake(listed).sessions(source, goes_on=self._goes_on):
             self._leave_the_past()
             self.ledger.take_bars(session.bars, session.actions, session.notes, pays=self.broker.simulated)
             self.result.messages += [*session.notes, *map(str, session.actions)]
@@ -156,7 +157,15 @@ class Step:
 
     def _intake(self, listed: list[Action]) -> Intake:
         tail = History.load(self.journal, self.config, after=self.ledger.last_session(back=OVERLAP)).bars
-        return Intake(self.config, self.limits, tail, self.ledger.lasts(), self.ledger.tickers(), listed)
+        return Intake(
+            self.config,
+            self.limits,
+            tail,
+            self.ledger.lasts(),
+            self.ledger.tickers(),
+            listed,
+            past=lambda: History.load(self.journal, self.config).bars,
+        )
 
     def _leave_the_past(self) -> None:
         """A new session is here: orders for the one before are over, and nothing is sent late."""
@@ -195,7 +204,8 @@ class Step:
         old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(self.config.symbols, new, strict=True))
         called = dict(zip(self.config.symbols, old, strict=True))
         reached(f"before the market of {session}")
-        quotes = Quotes(session, new, opens, old, closes, self.ledger.turnover_of(before), self.ledger.lasts())
+        parts = {kind: history.bars.prices[row, k] for k, kind in enumerate(self.config.prices) if kind not in ("open", "volume")}
+        quotes = Quotes(session, new, opens, old, closes, self.ledger.turnover_of(before), self.ledger.lasts(), **parts)
         self.broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
         reached(f"after the market of {session}")
 
@@ -225,8 +235,8 @@ class Step:
         if self._decides and (self.ledger.sizes() < -DUST).any():
             short = [s for s, size in zip(self.config.symbols, self.ledger.sizes(), strict=True) if size < -DUST]
             raise ReconcileError(
-                f"the broker is short of {', '.join(short[:5])}, and this account is long only: nothing is decided. Buy them back "
-                "at the broker, then: tracker paper adopt; or close all positions: tracker paper flatten"
+                f"the broker is short of {', '.join(short[:5])}, and this account is long only: nothing is decided. Buy "
+                "them back at the broker, then: tracker paper adopt; or close all positions: tracker paper flatten"
             )
         if not self._is_decided(newest):
             if not self._decides:

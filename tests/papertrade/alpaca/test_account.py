@@ -15,7 +15,7 @@ from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.brokers import alpaca_endpoint as endpoint
 from tracker_strategies.papertrade.errors import BrokerKeysError, BrokerUnavailableError, StaleDataError
 from tracker_strategies.papertrade.live.watching import watch
-from tracker_strategies.papertrade.market.session_clocks import trading_calendar
+from tracker_strategies.papertrade.market.calendars import trading_calendar
 
 pytest.importorskip("alpaca", reason="alpaca-py is not installed: pip install -e '.[paper]'")
 pytest.importorskip("exchange_calendars", reason="exchange_calendars is not installed: pip install -e '.[paper]'")

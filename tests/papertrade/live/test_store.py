@@ -6,31 +6,21 @@ import pytest
 
 from datafeeds import load_sample
 from tests.markets import random_panel
-from tests.papertrade.harness import books_balance, decided_weights, open_account, orders, step_through, values
+from tests.papertrade.harness import COSTS, books_balance, decided_weights, open_account, orders, step_through, values
+from tests.papertrade.live.order_by_order import Grows
+from tests.papertrade.market.test_several_markets import TARGETS, by_date
 from tracker_strategies import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.papertrade import PaperAccount, PaperStore, RiskLimits
+from tracker_strategies.papertrade.errors import BadBarError
+from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import APASTracker, BuyAndHold, PATracker
+from tracker_strategies.strategies.registry import load_strategy
 
 LIVING = {"listing_warmup": 3, "delist_after": 4}
 
 
 def market(gaps=False):
     return random_panel(n_bars=16, n_assets=5, seed=51, ohlc=True, gaps=gaps)
-
-
-class Grows:
-    """A market that has one more session whenever the account has taken all of it in."""
-
-    def __init__(self, account, panel, begin):
-        self.account, self.panel, self.rows = account, panel, begin
-
-    def __call__(self):
-        with self.account.journal(readonly=True) as journal:
-            known = journal.one("select count(*) from bars")
-            decided = journal.one("select max(session) from decisions") == journal.one("select max(session) from bars")
-        if known == self.rows and decided:
-            self.rows = min(self.rows + 1, self.panel.n_bars)
-        return self.panel.rows(0, self.rows)
 
 
 def listening(cls):
@@ -169,3 +159,104 @@ def test_recorded_history_ends_by_itself(folder):
     cerebro.run()
     assert len(values(account)) == 6
     assert len(decided_weights(account)) == 6
+
+
+def replayed(folder, rows=30, start="2022-12-20", **options):
+    load_sample().rows(-rows, None).to_frame().to_csv(folder / "prices.csv")
+    return PaperAccount.create(folder / "a", "pa", str(folder / "prices.csv"), replay=start, **options)
+
+
+def run_store(account, strategy=PATracker, **options):
+    store = PaperStore(account, poll=0.0, **options)
+    cerebro = bt.Cerebro(stdstats=False)
+    cerebro.setbroker(store.getbroker())
+    store.add_to(cerebro)
+    cerebro.addstrategy(listening(strategy))
+    return cerebro.run()[0]
+
+
+def kinds(account):
+    with account.journal(readonly=True) as journal:
+        return [row[0] for row in journal.rows("select kind from decisions order by session")]
+
+
+@pytest.mark.parametrize("clock", ["data", "replay"])
+def test_so_many_sessions_are_so_many_after_a_restart_too(folder, clock):
+    if clock == "replay":
+        account = replayed(folder)
+        for done in (2, 4, 6):
+            run_store(PaperAccount(account.folder), sessions=2)
+            assert len(values(account)) == len(kinds(account)) == done
+        return
+    panel = market()
+    account = open_account(folder / "a", panel)
+    for done in (2, 4, 6):
+        store = PaperStore(account, panel=Grows(account, panel, max(done - 2, 1)), poll=0.0, sessions=2)
+        cerebro = bt.Cerebro(stdstats=False)
+        cerebro.setbroker(store.getbroker())
+        store.add_to(cerebro)
+        cerebro.addstrategy(PATracker)
+        cerebro.run()
+        assert len(values(account)) == len(kinds(account)) == done
+
+
+def test_a_session_whose_rebalance_is_refused_does_not_end_recorded_history(folder):
+    account = replayed(folder, limits=RiskLimits(max_turnover=0.5))
+    run = run_store(account)
+    assert kinds(account) == ["refused"] * 6
+    assert sum("max_turnover=0.5" in text for who, text in run.states if who == "store") == 6
+
+
+def test_a_refused_session_is_decided_anew_after_a_restart(folder):
+    account = replayed(folder, limits=RiskLimits(max_turnover=0.5))
+    run_store(account, sessions=2)
+    account.change_limits({"max_turnover": 2.0})
+    run_store(PaperAccount(account.folder), sessions=1)
+    assert kinds(account) == ["refused", "act", "act"]
+    books_balance(account)
+
+
+def test_a_halted_account_ends_recorded_history_where_it_is_and_goes_on_there(folder):
+    account = replayed(folder)
+    run_store(account, sessions=2)
+    account.halt("to look at it")
+    run = run_store(PaperAccount(account.folder))
+    assert len(values(account)) == 3
+    assert kinds(account) == ["act", "act"]
+    assert any("halted (to look at it" in text for _, text in run.states)
+    account.resume()
+    run_store(PaperAccount(account.folder))
+    assert kinds(account) == ["act"] * 6
+
+
+def test_what_recorded_history_cannot_mend_ends_the_run_by_name(folder):
+    frame = load_sample().rows(-30, None).to_frame()
+    frame.iloc[-2, 3] *= 10.0
+    frame.to_csv(folder / "prices.csv")
+    account = PaperAccount.create(folder / "a", "pa", str(folder / "prices.csv"), replay="2022-12-20")
+    with pytest.raises(BadBarError, match="max_move"):
+        run_store(account)
+    assert kinds(account) == ["act"] * 4
+
+
+@pytest.mark.parametrize("strategy", ["pa", "multi-index"])
+def test_three_markets_with_holidays_in_one_long_process(folder, strategy):
+    panel = by_date()
+    account = open_account(folder / "a", panel, strategy, targets=TARGETS)
+    run = live(account, panel, load_strategy(strategy))
+    record = backtest(panel, strategy, {}, costs=COSTS)
+    np.testing.assert_allclose(decided_weights(account), record.decisions, atol=1e-12, rtol=0)
+    np.testing.assert_allclose(values(account), record.value, rtol=1e-9)
+    assert len(run.bars) == panel.n_bars
+    books_balance(account)
+
+
+def test_orders_outlive_a_broker_that_cannot_be_reached_for_a_while(folder):
+    panel = market()
+    account = open_account(folder / "a", panel, faults={"disconnect": 0.6, "seed": 3})
+    run = live(account, panel, PATracker, sessions=8)
+    books_balance(account)
+    assert len(kinds(account)) == 8
+    done = [status for _, status, _ in run.heard]
+    assert done.count("Submitted") == sum(done.count(s) for s in ("Completed", "Canceled", "Rejected")) > 20
+    assert not orders(account, "status in ('open', 'partial') and session < (select max(session) from decisions)")

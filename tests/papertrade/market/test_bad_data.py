@@ -252,7 +252,7 @@ def test_an_unscheduled_closure_waits_for_the_next_session(folder):
 
 def test_an_unknown_calendar_is_named():
     pytest.importorskip("exchange_calendars")
-    from tracker_strategies.papertrade.market.session_clocks import trading_calendar
+    from tracker_strategies.papertrade.market.calendars import trading_calendar
 
     with pytest.raises(ParameterError, match="XNYS, XNAS"):
         trading_calendar("NOWHERE")

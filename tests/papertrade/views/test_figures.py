@@ -9,6 +9,7 @@ import pytest
 from datafeeds import MarketPanel
 from tests.papertrade.harness import COSTS, at_the_broker, books_balance, market, open_account, step_through
 from tracker_strategies.cli.paper_commands import show_report
+from tracker_strategies.papertrade.errors import RiskError
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of
 from tracker_strategies.runner import backtest
@@ -37,6 +38,28 @@ def test_an_account_that_began_late_counts_from_its_own_entry(folder):
         m = record.metrics()
         assert (m["n_bars"], m["entry_bars"]) == (8, 1)
     assert report.paper.metrics()["te_rms"] == pytest.approx(report.backtest.metrics()["te_rms"], rel=1e-9)
+
+
+@pytest.mark.parametrize("missing", [0, 3, 6, 9, 13], ids=lambda row: f"bar {row}")
+def test_one_missing_level_of_the_index_spoils_no_report(folder, missing):
+    base = market(n_bars=14)
+    seen = np.ones((14, 1), dtype=bool)
+    seen[missing] = False
+    bars = {kind: getattr(base, kind) for kind in ("open", "high", "low")}
+    panel = MarketPanel(base.dates, base.symbols, base.close, base.targets, base.target_close, target_seen=seen, **bars)
+    account = open_account(folder / "a", panel, start=str(panel.dates[5])[:10])
+    for k in range(6, 15):
+        if k == missing + 1:
+            with pytest.raises(RiskError, match="no level"):
+                step_through(account, panel, start=k, stop=k)
+        else:
+            step_through(account, panel, start=k, stop=k)
+    report = report_of(account)
+    _, y = report.paper.scored()
+    assert (y != 0.0).all()
+    assert len(y) == report.paper.metrics()["n_bars"] > 0
+    np.testing.assert_allclose(y, report.backtest.scored()[1][-len(y) :], rtol=1e-12)
+    assert status_of(account).index_since_start != 0.0
 
 
 def test_money_that_came_in_at_the_broker_is_no_gain_of_the_account(folder):

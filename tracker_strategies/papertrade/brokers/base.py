@@ -41,17 +41,25 @@ class Status(StrEnum):
 #: Why a simulated order was not filled in full although nothing went wrong: the strategy expects both and deals with them itself.
 SHORT_OF_CASH, NO_BAR = "cash ran short at the open", "no bar to fill on"
 KEPT_BACK = "kept back by the mandate at the open"
+#: Why a single order was not filled on a session: see :mod:`tracker_strategies.papertrade.brokers.order_types`.
+NOT_REACHED, TRIGGERED = "its price was not reached", "triggered, and not filled at its limit"
+GROUP_ENDED, EXPIRED = "another order of its group has ended", "its time was over"
+NOT_PAID, LONG_ONLY = "more than the cash can pay", "long only: it sells more than is held"
+PARTLY = "partly filled"
+#: After these nothing was missed: the order did not ask to be filled on that session.
+NOT_DUE = (NOT_REACHED, TRIGGERED, GROUP_ENDED, EXPIRED)
 #: Reasons for which a backtest would not have filled an order either.
-AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK)
+AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, NOT_PAID, *NOT_DUE)
 
 
 @dataclass(frozen=True)
 class Ticket:
-    """A market order to be sent: positive sizes buy.
+    """An order to be sent: positive sizes buy.
 
     ``due`` says at which price: "open" of the next session, "close" of the session that decided, or "settle": booked out at
-    ``price``, because there is no market left. ``session`` is the one that decided it: a simulated broker, which lives by
-    sessions, refuses it when another one has passed. ``opg``: for the opening auction only.
+    ``price``, because there is no market left. For a single order it has its
+    :class:`~tracker_strategies.papertrade.brokers.order_types.Terms`. ``session`` is the one that decided it: a simulated broker,
+    which lives by sessions, refuses it when another one has passed. ``opg``: for the opening auction only.
     """
 
     cid: str
@@ -101,7 +109,8 @@ class Quotes:
 
     ``closes`` are those of the session before, under the tickers that the names had then. ``turnover`` is the most that its
     orders may buy and sell, as a share of the account, None for no limit; ``lasts`` are the latest prices known, also of names
-    without a bar, by which the account is worth what it is.
+    without a bar, by which the account is worth what it is. ``high``, ``low`` and ``close`` are those of the session itself,
+    where bars have them.
     """
 
     session: str
@@ -111,6 +120,9 @@ class Quotes:
     closes: FloatArray
     turnover: float | None = None
     lasts: FloatArray | None = None
+    high: FloatArray | None = None
+    low: FloatArray | None = None
+    close: FloatArray | None = None
 
 
 class Broker(Protocol):

@@ -21,6 +21,7 @@ from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.papertrade.brokers.base import (
     KEPT_BACK,
     NO_BAR,
+    PARTLY,
     SHORT_OF_CASH,
     Holdings,
     Hours,
@@ -30,6 +31,7 @@ from tracker_strategies.papertrade.brokers.base import (
     Ticket,
 )
 from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
+from tracker_strategies.papertrade.brokers.order_types import fill_singles, rescale
 from tracker_strategies.papertrade.errors import DuplicateOrderError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -168,6 +170,7 @@ class SimulatedBroker:
             for action in actions:
                 self._apply(action)
             self._fill("open", quotes.tickers, quotes.open, quotes)
+            fill_singles(db, quotes, self._market.costs, self._part)
             db.execute("update orders set status = 'cancelled', reason = ? where status = 'open'", (NO_BAR,))
 
     def _fill(self, due: str, tickers: Sequence[str], prices: FloatArray, quotes: Quotes) -> None:
@@ -203,7 +206,7 @@ class SimulatedBroker:
             filled = float(size * part[cid] * share[i])
             whole = abs(size - filled) <= _ROUNDING * abs(size)
             status = Status.FILLED if whole else Status.CANCELLED
-            reason = "" if whole else "partly filled" if part[cid] < 1.0 else SHORT_OF_CASH
+            reason = "" if whole else PARTLY if part[cid] < 1.0 else SHORT_OF_CASH
             if not whole and part[cid] == 1.0 and allowed[i] != wanted[i]:
                 reason = KEPT_BACK
             news.append((status, filled, float(at[i]), float(fees[i]) * abs(filled / got[i]) if got[i] else 0.0, reason, cid))
@@ -216,6 +219,7 @@ class SimulatedBroker:
         size = row[0] if row else 0.0
         if action.kind == "split":
             db.execute("update positions set size = size * ? where ticker = ?", (action.value, ticker))
+            rescale(db, ticker, action.value)
             db.execute(
                 "update orders set size = size * ?, price = price / ? where ticker = ? and status = 'open'",
                 (action.value, action.value, ticker),

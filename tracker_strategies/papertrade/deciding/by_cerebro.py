@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import backtrader as bt
@@ -17,6 +17,7 @@ from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint, state_hash
+from tracker_strategies.papertrade.deciding.tickets import SingleOrder
 from tracker_strategies.papertrade.errors import StrategyError
 from tracker_strategies.strategies import TrackerStrategy
 
@@ -43,6 +44,8 @@ class Wish:
         Target weights after each session, when all were replayed.
     turnover : float or None
         Most that the orders may buy and sell, as a share of the account.
+    singles : list of SingleOrder
+        Orders of a strategy's own, beside those of a tracker.
     """
 
     weights: FloatArray | None
@@ -52,6 +55,7 @@ class Wish:
     checkpoint: str | None
     past: FloatArray | None = None
     turnover: float | None = None
+    singles: list[SingleOrder] = field(default_factory=list)
 
 
 class JournalBroker(BasketBroker):

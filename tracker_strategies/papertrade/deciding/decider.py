@@ -16,7 +16,7 @@ from tracker_strategies.papertrade.deciding.by_cerebro import Wish, needs_cerebr
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_after, wish_by_checkpoint
 from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint
 from tracker_strategies.papertrade.deciding.risk import breaches
-from tracker_strategies.papertrade.deciding.tickets import client_id, in_shares, make_tickets
+from tracker_strategies.papertrade.deciding.tickets import SingleOrder, client_id, in_shares, make_tickets, single_tickets
 from tracker_strategies.papertrade.errors import JournalError, StrategyError
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
@@ -55,12 +55,13 @@ class Decider:
             np.zeros(len(sizes)) if wish.deltas is None else in_shares(wish.deltas, factor, sizes, self.broker, self.config.lot)
         )
         out = self._booked_out(session, wish, factor, sizes)
-        refused = self._breaches(shares, sizes, lasts, history, out)
+        singles, owners = single_tickets(self.config, session, wish.singles, factor, lasts, self.ledger.tickers(), self.broker)
+        refused = self._breaches(shares, sizes, lasts, history, out, [*zip(wish.singles, singles, strict=True)])
         due = "close" if self.config.fill is FillMode.CLOSE else "open"
         tickets, symbols = make_tickets(
             self.config, session, shares, lasts, self.ledger.tickers(), self.broker, due=due, out=sizes + shares <= 0.0
         )
-        self.kind = Kind.REFUSED if refused else Kind.IDLE if wish.deltas is None else Kind.ACT
+        self.kind = Kind.REFUSED if refused else Kind.IDLE if wish.deltas is None and not singles else Kind.ACT
         if refused:
             self.ledger.decide(
                 session, self.kind, "; ".join(refused), weights=wish.weights, state_hash=wish.state_hash, way=self.way
@@ -72,8 +73,8 @@ class Decider:
             weights=wish.weights,
             state_hash=wish.state_hash,
             way=self.way,
-            tickets=[*out, *tickets],
-            symbols=[*(self.config.symbols[i] for i, _ in self._out(wish)), *symbols],
+            tickets=[*out, *tickets, *singles],
+            symbols=[*(self.config.symbols[i] for i, _ in self._out(wish)), *symbols, *owners],
             checkpoint=None if wish.checkpoint is None else (self.code, self._verified(session), wish.checkpoint),
             turnover=wish.turnover,
         )
@@ -220,13 +221,41 @@ class Decider:
         ]
 
     def _breaches(
-        self, shares: FloatArray, sizes: FloatArray, lasts: FloatArray, history: History, out: list[Ticket]
+        self,
+        shares: FloatArray,
+        sizes: FloatArray,
+        lasts: FloatArray,
+        history: History,
+        out: list[Ticket],
+        singles: list[tuple[SingleOrder, Ticket]],
     ) -> list[str]:
-        """Limits broken by the orders; positions booked out count as cash by then."""
+        """Limits broken by the orders; positions booked out count as cash by then.
+
+        Single orders are looked at twice: those that fill at once with the others, then with all buys that may fill. Whether
+        there is cash for each of them is the broker's to see when it fills.
+        """
         sizes, cash = sizes.copy(), self.ledger.cash()
         tickers = self.ledger.tickers()
         for ticket in out:
             sizes[tickers.index(ticket.ticker)] = 0.0
             cash -= ticket.size * ticket.price
-        fresh = bool(np.isfinite(history.bars.levels[-1]).all())
-        return breaches(self.limits, self.config.symbols, sizes, shares, lasts, cash, fresh=fresh)
+        # One index of several without a level is on holiday, and its names stand still; without any, the data are stale.
+        fresh = bool(np.isfinite(history.bars.levels[-1]).any())
+        if not singles:
+            return breaches(self.limits, self.config.symbols, sizes, shares, lasts, cash, fresh=fresh)
+        surely, perhaps, tells = shares.copy(), shares.copy(), []
+        most = self.limits.max_order_value
+        fresh = fresh or not shares.any()  # a strategy that orders by itself need not follow an index
+        for order, ticket in singles:
+            surely[order.place] += ticket.size if order.terms.kind.at_once else 0.0
+            perhaps[order.place] += ticket.size if order.terms.kind.at_once or ticket.size > 0.0 else 0.0
+            if most is not None and abs(ticket.size) * ticket.price > most:
+                tells.append(
+                    f"max_order_value={most:g}: {self.config.symbols[order.place]} ({abs(ticket.size) * ticket.price:,.0f})"
+                )
+        if self.limits.max_orders is not None and len(singles) > self.limits.max_orders:
+            tells.append(f"max_orders={self.limits.max_orders}: {len(singles)} orders")
+        for deltas, pays in ((shares, True), (surely, False), (perhaps, False)):
+            limits, names = self.limits, self.config.symbols
+            tells += breaches(limits, names, sizes, deltas, lasts, cash, fresh=fresh, pays=pays)
+        return list(dict.fromkeys(tells))

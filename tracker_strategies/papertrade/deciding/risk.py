@@ -26,6 +26,7 @@ def breaches(
     cash: float,
     *,
     fresh: bool = True,
+    pays: bool = True,
 ) -> list[str]:
     """What a rebalance breaks, in words; empty when it keeps to all limits.
 
@@ -36,7 +37,9 @@ def breaches(
         Shares held, shares to buy and sell, last closes (NaN for names that are neither held nor traded).
     cash : float
     fresh : bool
-        Whether the index has a level on this session.
+        Whether the index, or one of several, has a level on this session.
+    pays : bool
+        Whether cash and sells must pay for the buys. If not, the broker leaves out what they do not pay for.
     """
     found = []
     prices = np.where((sizes != 0.0) | (deltas != 0.0), prices, 0.0)
@@ -55,12 +58,13 @@ def breaches(
     if short.any():
         found.append(f"long only: {named(short)} would be sold short")
     spent = float(deltas @ prices)
-    if spent > cash + _SLACK * value:
+    if pays and spent > cash + _SLACK * value:
         found.append(f"long only: buys exceed sells and cash by {spent - cash:,.2f}")
     if limits.max_order_value is not None and (worth > limits.max_order_value).any():
         big = worth > limits.max_order_value
         found.append(f"max_order_value={limits.max_order_value:g}: {named(big)} (up to {worth.max():,.0f})")
-    turnover = float(worth.sum()) / value
+    bought, sold = float(worth[deltas > 0.0].sum()), float(worth[deltas < 0.0].sum())
+    turnover = (sold + (bought if pays else min(bought, max(cash + sold, 0.0)))) / value
     if limits.max_turnover is not None and turnover > limits.max_turnover * (1.0 + _SLACK):
         found.append(f"max_turnover={limits.max_turnover:g}: this rebalance turns over {turnover:.3g} of the account")
     weights = after * prices / value

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.papertrade.brokers.base import Broker, Ticket
+from tracker_strategies.papertrade.brokers.order_types import Terms
 from tracker_strategies.papertrade.config import AccountConfig
 
 FloatArray = NDArray[np.float64]
@@ -25,6 +27,52 @@ def client_id(account: str, session: str, place: int, symbol: str, purpose: str 
     """
     plain = re.sub(r"[^A-Za-z0-9]", "", symbol)[:24]
     return "-".join(filter(None, (account, re.sub(r"\D", "", session), str(place), plain, purpose)))
+
+
+@dataclass(frozen=True)
+class SingleOrder:
+    """An order of a strategy's own, for one session.
+
+    Parameters
+    ----------
+    place : int
+        Of the name.
+    units : float
+        To buy, or, below zero, to sell.
+    terms : Terms
+        With prices of a unit.
+    key : str
+        What tells it from other orders of the account, now and when everything is run again.
+    """
+
+    place: int
+    units: float
+    terms: Terms
+    key: str
+
+
+def single_tickets(
+    config: AccountConfig,
+    session: str,
+    singles: Sequence[SingleOrder],
+    factor: FloatArray,
+    prices: FloatArray,
+    tickers: Sequence[str],
+    broker: Broker,
+) -> tuple[list[Ticket], list[str]]:
+    """One order for each, and the names that they are for. A broker that has a market of its own gets market orders as it knows
+    them.
+    """
+    tickets = []
+    for order in singles:
+        i, ratio = order.place, float(factor[order.place])
+        size = order.units * ratio
+        if broker.quantum:
+            size = round(size / broker.quantum) * broker.quantum
+        due = str(order.terms.scaled(1.0 / ratio)) if broker.simulated else "open"
+        cid = client_id(config.name, session, i, config.symbols[i], order.key)
+        tickets.append(Ticket(cid, tickers[i], size, float(prices[i]), due))
+    return tickets, [config.symbols[order.place] for order in singles]
 
 
 def in_shares(deltas: FloatArray, factor: FloatArray, sizes: FloatArray, broker: Broker, lot: float) -> FloatArray:

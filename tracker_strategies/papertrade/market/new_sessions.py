@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.errors import BadBarError
 from tracker_strategies.papertrade.journal.history import Bars
 from tracker_strategies.papertrade.market import corporate_actions as actions
+from tracker_strategies.papertrade.market.closed_markets import in_words, on_holiday
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FloatArray = NDArray[np.float64]
@@ -131,6 +132,8 @@ class Intake:
     tickers : sequence of N str
     listed : sequence of Action
         From the file of corporate actions.
+    past : callable
+        All sessions of the journal, for the rare case that they are asked for.
     """
 
     def __init__(
@@ -141,16 +144,20 @@ class Intake:
         last: FloatArray,
         tickers: Sequence[str],
         listed: Sequence[Action],
+        past: Callable[[], Bars],
     ) -> None:
+        self._past = past
         self._config, self._limits, self._tail = config, limits, tail
         self._last, self._tickers, self._listed = last, list(tickers), list(listed)
 
     def warm_up(self, source: Bars) -> Session | None:
         """The bars before the account's first session, all at once: they are learned from, never traded on."""
         rows = sum(s < self._config.start for s in source.sessions)
-        if self._tail.sessions or not rows:
+        # Nothing can be learned before every target has had a level.
+        begun = np.asarray(np.isfinite(source.levels[:rows]).cumsum(axis=0).all(axis=1))
+        if self._tail.sessions or not begun.any():
             return None
-        past = source.rows(0, rows)
+        past = source.rows(int(np.argmax(begun)), rows)
         return Session(past, self._old_splits(past))
 
     def _old_splits(self, past: Bars) -> list[Action]:
@@ -165,8 +172,11 @@ class Intake:
                     found.append(Action(past.sessions[row], action.symbol, "split", action.value, factor=action.value))
         return found
 
-    def sessions(self, source: Bars) -> list[Session]:
-        """The sessions that the journal lacks, checked, oldest first. Call it after the warm-up is in the journal."""
+    def sessions(self, source: Bars, *, goes_on: bool = False) -> list[Session]:
+        """The sessions that the journal lacks, checked, oldest first. Call it after the warm-up is in the journal.
+
+        ``goes_on``: the source has sessions after these, which have not happened yet by the account's clock.
+        """
         known = self._tail.sessions
         newest = known[-1] if known else ""
         rows = [t for t, s in enumerate(source.sessions) if s > newest and s >= self._config.start]
@@ -176,8 +186,9 @@ class Intake:
         found = []
         before, last = newest, self._last
         had = np.isfinite(self._tail.close[-1]) if known else np.zeros(len(last), dtype=bool)
+        recent = np.asarray(np.isfinite(self._tail.close).any(axis=0))  # a price from before a holiday is one to compare with
         listed = self._newly_listed()
-        level = self._tail.levels[-1] if known else np.full(source.levels.shape[1], np.nan)
+        level = _latest(self._tail.levels) if known else np.full(source.levels.shape[1], np.nan)
         for t in rows:
             session = Session(source.rows(t, t + 1), notes=notes)
             reach = max(source.sessions[rows[-1]], session.name) if adjusted else session.name
@@ -189,12 +200,13 @@ class Intake:
             for action in session.actions:
                 if action.kind == "rename":
                     self._tickers[self._config.symbols.index(action.symbol)] = action.text
-            self._check(session, before, last, had, level, listed)
+            self._check_moves(session, before, last, recent, level, listed)
+            self._check_complete(session, had, source.rows(rows[0], t), over=goes_on or t < len(source.sessions) - 1)
             found.append(session)
             close = source.close[t]
             before, had = session.name, np.isfinite(close)
             listed |= ~np.isfinite(last) & had
-            last, level = np.where(had, close, last), source.levels[t]
+            last, recent, level = np.where(had, close, last), recent | had, _latest(np.stack([level, source.levels[t]]))
             adjusted, notes = {}, []
         return found
 
@@ -230,12 +242,12 @@ class Intake:
         names = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
         return adjusted, [f"the source has changed past prices of {names} ({len(changed)} names); the journal keeps what it saw"]
 
-    def _check(
+    def _check_moves(
         self,
         session: Session,
         before: str,
         last: FloatArray,
-        had: NDArray[np.bool_],
+        recent: NDArray[np.bool_],
         level: FloatArray,
         listed: NDArray[np.bool_],
     ) -> None:
@@ -245,7 +257,7 @@ class Intake:
         for action in session.actions:
             step[self._config.symbols.index(action.symbol)] *= action.factor
         with np.errstate(invalid="ignore"):
-            moves = np.append(np.where(had, close * step / last, np.nan), session.bars.levels[0] / level) - 1.0
+            moves = np.append(np.where(recent, close * step / last, np.nan), session.bars.levels[0] / level) - 1.0
         names = (*self._config.symbols, *self._config.targets)
         if limits.max_move is not None:
             new = np.append(listed, np.zeros(len(level), dtype=bool))
@@ -270,12 +282,37 @@ class Intake:
                     f"{name} moved by {move:+.1%} on {session.name}, as after a {split} split; if it was one, add it to the file "
                     "of actions",
                 ]
-        missing = had & ~np.isfinite(close)
-        if limits.max_missing is not None and missing.sum() > max(1.0, limits.max_missing * had.sum()):
-            raise BadBarError(
-                f"{int(missing.sum())} of {int(had.sum())} names have no bar on {session.name}: the source is not complete yet. "
-                "Nothing was taken in; step again when it is"
+
+    def _check_complete(self, session: Session, had: NDArray[np.bool_], since: Bars, *, over: bool) -> None:
+        """Refuse a bar of too few names, unless their market is closed."""
+        config, share = self._config, self._limits.max_missing
+        missing = had & ~np.isfinite(session.bars.close[0])
+        if share is None or missing.sum() <= max(1.0, share * had.sum()):
+            return
+
+        def past() -> Bars:
+            known = self._past()
+            return Bars(
+                known.sessions + since.sessions,
+                np.concatenate([known.prices, since.prices]),
+                np.concatenate([known.levels, since.levels]),
             )
+
+        away = on_holiday(config.calendars, config.symbols, session.bars, missing, past, over=over)
+        left, open_ones = missing & ~away, had & ~away
+        if left.sum() > max(1.0, share * open_ones.sum()):
+            raise BadBarError(
+                f"{int(left.sum())} of {int(open_ones.sum())} names have no bar on {session.name}: the source is not complete "
+                "yet. Nothing was taken in; step again when it is. If their market was closed, the session is taken in as it is "
+                "when the next one is there"
+            )
+        session.notes = [*session.notes, in_words(config.symbols, away, config.targets, session.bars.levels[0], session.name)]
+
+
+def _latest(levels: FloatArray) -> FloatArray:
+    """(q,) the last level of each target in (T, q) of them."""
+    rows = np.maximum.accumulate(np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0), axis=0)[-1]
+    return np.asarray(levels[rows, np.arange(levels.shape[1])])
 
 
 def _like_a_split(move: float, within: float) -> str:

@@ -5,17 +5,16 @@ Only the newest session may act: an order for an older one would be sent late, a
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from tracker_strategies.errors import MissingExtraError, ParameterError
 from tracker_strategies.papertrade.brokers.base import Hours
 from tracker_strategies.papertrade.errors import StaleDataError
+from tracker_strategies.papertrade.market.calendars import Calendars
 
 
 class SessionClock(Protocol):
@@ -54,25 +53,22 @@ class ReplayClock(DataClock):
 
 
 class WallClock:
-    """The exchange's calendar and the time of day.
+    """The calendar of the exchange, or of all exchanges of the account, and the time of day.
 
     Parameters
     ----------
     calendar : str
-        Name of the exchange, as exchange_calendars knows it: XNYS, XLON, ...
+        As :class:`~tracker_strategies.papertrade.market.calendars.Calendars` reads it: XNYS; XNYS XLON; ...
     time : callable
         The present time, in UTC.
     """
 
     def __init__(self, calendar: str, time: Callable[[], datetime] | None = None) -> None:
-        days = trading_calendar(calendar)
-        self._name = calendar
+        calendars = Calendars.parse(calendar)
+        self._name = ", ".join(calendars.codes)
         self.time = time or (lambda: datetime.now(UTC))
-        self._sessions = np.datetime_as_string(days.sessions.to_numpy().astype("datetime64[D]")).tolist()
+        self._sessions, self._opens, self._closes = calendars.hours
         self._known = frozenset(self._sessions)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self._opens, self._closes = _utc(days.opens), _utc(days.closes)
 
     def _now(self) -> np.datetime64:
         moment = np.datetime64(self.time().astimezone(UTC).replace(tzinfo=None), "ns")
@@ -134,26 +130,6 @@ class WallClock:
         if session[:10] >= newest:
             return ""
         return f"the last bar is of {session}, but {newest} has closed at {self._name}: the data are stale"
-
-
-def trading_calendar(name: str) -> Any:
-    """A calendar of exchange_calendars."""
-    try:
-        import exchange_calendars
-    except ImportError:
-        raise MissingExtraError(
-            "the calendar of an exchange needs exchange_calendars: pip install 'backtrader-index-tracker[paper]'"
-        ) from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it uses parts of pandas that newer versions frown upon
-            return exchange_calendars.get_calendar(name)
-    except Exception:  # its errors have no common root
-        raise ParameterError(f"no calendar named {name!r}; use the code of an exchange, such as XNYS, XNAS, XLON, XETR") from None
-
-
-def _utc(series: Any) -> Any:
-    return series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy().astype("datetime64[ns]")
 
 
 def _moment(when: np.datetime64) -> datetime:

@@ -26,6 +26,8 @@ from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
+from tracker_strategies.papertrade.brokers.base import NOT_DUE
+from tracker_strategies.papertrade.brokers.order_types import Terms
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
@@ -85,7 +87,7 @@ def report_of(account: PaperAccount) -> PaperReport:
     with account.journal(readonly=True) as journal, journal.errors():
         history = History.load(journal, config)
         balances, decisions, orders = (journal.table(name) for name in ("balances", "decisions", "orders"))
-        of = {order["cid"]: {"symbol": order["symbol"], "decided": order["price"]} for order in orders}
+        of = {order["cid"]: {"symbol": order["symbol"], "due": order["due"], "decided": order["price"]} for order in orders}
         booked = sorted((fill for fill in journal.table("fills") if fill["session"] is not None), key=lambda fill: fill["id"])
         fills = [{**fill, **of[fill["cid"]]} for fill in booked]
         divergences = journal.one("select count(*) from events where kind = 'divergence'")
@@ -97,12 +99,13 @@ def report_of(account: PaperAccount) -> PaperReport:
     backtest, tracker = own_backtest(account, panel, first)
     paper = _paper_record(account, history, first, balances, fills, transfers)
     entry = _entry(paper, history, first, balances, decisions, tracker)
-    paper = replace(paper, periods_per_year=backtest.periods_per_year, entry=entry, **_limits_kept(paper, tracker, decisions))
+    same: dict[str, Any] = {"periods_per_year": backtest.periods_per_year, "blend": backtest.blend}
+    paper = replace(paper, entry=entry, **same, **_limits_kept(paper, tracker, decisions))
     size, price = (np.array([f[k] for f in fills]) for k in ("size", "price"))
     decided = np.array([f["decided"] for f in fills])
     traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
     lost = float((size * (price - decided)).sum()) if len(fills) else 0.0
-    ended = [o for o in orders if o["status"] not in ("intent", "open", "partial")]
+    ended = [o for o in orders if o["status"] not in ("intent", "open", "partial") and o["reason"] not in NOT_DUE]
     missed = [
         (abs(o["wanted"] - o["filled"]) * o["price"], o)
         for o in ended
@@ -207,8 +210,10 @@ def _paper_record(
     row = {s: t for t, s in enumerate(bars.sessions)}
     traded, paid = np.zeros(len(value)), np.zeros(len(value))
     # The simulated broker's slippage is known, and is a cost as in a backtest; what a real one's prices hide is in no figure.
-    slip = 1e-4 * config.costs.slippage_bps if config.broker == "simulated" else 0.0
+    slippage = 1e-4 * config.costs.slippage_bps if config.broker == "simulated" else 0.0
     for fill in fills:
+        terms = Terms.parse(fill["due"])
+        slip = slippage if terms is None or terms.kind.slips else 0.0
         worth, side = abs(fill["size"]) * fill["price"], float(np.sign(fill["size"]))
         traded[row[fill["session"]]] += worth
         paid[row[fill["session"]]] += fill["fee"] + worth * slip / (1.0 + side * slip)

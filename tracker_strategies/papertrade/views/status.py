@@ -10,8 +10,11 @@ import numpy as np
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.brokers import broker_file
 from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
-from tracker_strategies.papertrade.journal.history import History
+from tracker_strategies.papertrade.config import AccountConfig
+from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.market.new_sessions import OVERLAP
+from tracker_strategies.strategies.target import Target
 
 #: Events that ask for a person's attention.
 ALARMS = ("unexplained", "rejected", "refused", "divergence", "lost", "missed", "unsent")
@@ -44,7 +47,8 @@ class AccountStatus:
     value: float
     cash: float
     since_start: float
-    index_since_start: float
+    index_since_start: float  # of what is tracked: the index, or the blend of several
+    indices: dict[str, float]  # since the start, of each by its name
     last_change: float
     decision: str
     waiting: int
@@ -77,8 +81,9 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
         # Time-weighted, as all figures: money that came in is no gain.
         before = [config.cash, *values]
         growth = [(v - transfers.get(row["session"], 0.0)) / b for v, b, row in zip(values, before, balances, strict=False)]
-        bars = History.load(journal, config, after=ledger.last_session(before=config.start)).bars
-        levels = bars.levels[:, 0][np.isfinite(bars.levels[:, 0])]
+        indices, tracked = _indices(
+            config, History.load(journal, config, after=ledger.last_session(before=config.start, back=OVERLAP)).bars
+        )
         row = journal.rows("select * from decisions order by session desc limit 1")
         weights = np.zeros(len(config.symbols))
         if row and row[0]["weights"] is not None:
@@ -115,7 +120,8 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
             value=value,
             cash=cash,
             since_start=float(np.prod(growth)) * (value - transfers.get("", 0.0)) / before[-1] - 1.0,
-            index_since_start=float(levels[-1] / levels[0] - 1.0) if len(levels) else 0.0,
+            index_since_start=tracked,
+            indices=indices,
             last_change=growth[-1] - 1.0 if len(values) > 1 else 0.0,
             decision=decided,
             waiting=len(waiting),
@@ -134,6 +140,24 @@ def check_files(account: PaperAccount) -> None:
     if config.broker == "simulated" and (account.begun or place.exists()):
         with BrokerFile.open(place, config.cash, expected=account.begun, readonly=True) as file:
             file.assure()
+
+
+def _indices(config: AccountConfig, bars: Bars) -> tuple[dict[str, float], float]:
+    """What each index has made since the account's first session, and what is tracked. From level to level: a holiday of an index
+    is no return of zero.
+    """
+    first = sum(session < config.start for session in bars.sessions)
+    seen = np.isfinite(bars.levels)
+    each = dict.fromkeys(config.targets, 0.0)
+    for j, name in enumerate(config.targets):
+        rows = np.flatnonzero(seen[:, j])
+        base = rows[rows <= first][-1:] if (rows <= first).any() else rows[:1]
+        if len(bars.sessions) > first and len(base):
+            each[name] = float(bars.levels[rows[-1], j] / bars.levels[base[0], j] - 1.0)
+    whole = np.flatnonzero(seen.all(axis=1))
+    whole = whole[max(int((whole <= first).sum()) - 1, 0) :]
+    growth = bars.levels[whole[1:]] / bars.levels[whole[:-1]] - 1.0
+    return each, float(np.prod(1.0 + growth @ Target(len(config.targets), config.params.get("blend")).blend)) - 1.0
 
 
 def _holdings(ledger: Ledger, weights: Any, value: float) -> list[Holding]:
