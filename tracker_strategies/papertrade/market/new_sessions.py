@@ -12,9 +12,9 @@ from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.errors import BadBarError
-from tracker_strategies.papertrade.journal.history import Bars
+from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.market import corporate_actions as actions
-from tracker_strategies.papertrade.market.closed_markets import in_words, on_holiday
+from tracker_strategies.papertrade.market.closed_markets import check_complete, latest_levels
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FloatArray = NDArray[np.float64]
@@ -128,7 +128,7 @@ class Intake:
     listed : sequence of Action
         From the file of corporate actions.
     past : callable
-        All sessions of the journal, for the rare case that they are asked for.
+        The whole history of the journal, for the rare case that it is asked for.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Intake:
         last: FloatArray,
         tickers: Sequence[str],
         listed: Sequence[Action],
-        past: Callable[[], Bars],
+        past: Callable[[], History],
     ) -> None:
         self._past = past
         self._config, self._limits, self._tail = config, limits, tail
@@ -182,7 +182,7 @@ class Intake:
         before, last = newest, self._last
         had = np.isfinite(self._tail.close[-1]) if known else np.zeros(len(last), dtype=bool)
         recent = np.asarray(np.isfinite(self._tail.close).any(axis=0))  # a price from before a holiday is one to compare with
-        level = _latest(self._tail.levels) if known else np.full(source.levels.shape[1], np.nan)
+        level = latest_levels(self._tail.levels) if known else np.full(source.levels.shape[1], np.nan)
         for t in rows:
             session = Session(source.rows(t, t + 1), notes=notes)
             reach = max(source.sessions[rows[-1]], session.name) if adjusted else session.name
@@ -194,12 +194,16 @@ class Intake:
             for action in session.actions:
                 if action.kind == "rename":
                     self._tickers[self._config.symbols.index(action.symbol)] = action.text
-            self._check_moves(session, before, last, recent, level)
-            self._check_complete(session, had, source.rows(rows[0], t), over=goes_on or t < len(source.sessions) - 1)
+            self._check(session, before, last, recent, level)
+            over, since = goes_on or t < len(source.sessions) - 1, source.rows(rows[0], t)
+            session.notes = [
+                *session.notes,
+                *check_complete(self._config, self._limits, session.bars, had, self._past, since, over=over),
+            ]
             found.append(session)
             close = source.close[t]
             before, had = session.name, np.isfinite(close)
-            last, recent, level = np.where(had, close, last), recent | had, _latest(np.stack([level, source.levels[t]]))
+            last, recent, level = np.where(had, close, last), recent | had, latest_levels(np.stack([level, source.levels[t]]))
             adjusted, notes = {}, []
         return found
 
@@ -230,14 +234,14 @@ class Intake:
         names = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
         return adjusted, [f"the source has changed past prices of {names} ({len(changed)} names); the journal keeps what it saw"]
 
-    def _check_moves(self, session: Session, before: str, last: FloatArray, recent: NDArray[np.bool_], level: FloatArray) -> None:
+    def _check(self, session: Session, before: str, last: FloatArray, had: NDArray[np.bool_], level: FloatArray) -> None:
         """Refuse a bar that cannot be one."""
         close, limits = session.bars.close[0], self._limits
         step = np.ones(len(close))
         for action in session.actions:
             step[self._config.symbols.index(action.symbol)] *= action.factor
         with np.errstate(invalid="ignore"):
-            moves = np.append(np.where(recent, close * step / last, np.nan), session.bars.levels[0] / level) - 1.0
+            moves = np.append(np.where(had, close * step / last, np.nan), session.bars.levels[0] / level) - 1.0
         names = (*self._config.symbols, *self._config.targets)
         if limits.max_move is not None and (np.abs(moves) > limits.max_move).any():
             worst = int(np.nanargmax(np.abs(moves)))
@@ -246,37 +250,6 @@ class Intake:
                 f"max_move={limits.max_move:g}: a bad print, or a split that is not in the file of actions? Nothing was taken "
                 "in. Correct the source, add the split, or, if it is true, allow it once: tracker paper step --max-move 10"
             )
-
-    def _check_complete(self, session: Session, had: NDArray[np.bool_], since: Bars, *, over: bool) -> None:
-        """Refuse a bar of too few names, unless their market is closed."""
-        config, share = self._config, self._limits.max_missing
-        missing = had & ~np.isfinite(session.bars.close[0])
-        if share is None or missing.sum() <= max(1.0, share * had.sum()):
-            return
-
-        def past() -> Bars:
-            known = self._past()
-            return Bars(
-                known.sessions + since.sessions,
-                np.concatenate([known.prices, since.prices]),
-                np.concatenate([known.levels, since.levels]),
-            )
-
-        away = on_holiday(config.calendars, config.symbols, session.bars, missing, past, over=over)
-        left, open_ones = missing & ~away, had & ~away
-        if left.sum() > max(1.0, share * open_ones.sum()):
-            raise BadBarError(
-                f"{int(left.sum())} of {int(open_ones.sum())} names have no bar on {session.name}: the source is not complete "
-                "yet. Nothing was taken in; step again when it is. If their market was closed, the session is taken in as it is "
-                "when the next one is there"
-            )
-        session.notes = [*session.notes, in_words(config.symbols, away, config.targets, session.bars.levels[0], session.name)]
-
-
-def _latest(levels: FloatArray) -> FloatArray:
-    """(q,) the last level of each target in (T, q) of them."""
-    rows = np.maximum.accumulate(np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0), axis=0)[-1]
-    return np.asarray(levels[rows, np.arange(levels.shape[1])])
 
 
 def _dated(action: Action, session: str) -> Action:
