@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -157,15 +158,8 @@ class Step:
 
     def _intake(self, listed: list[Action]) -> Intake:
         tail = History.load(self.journal, self.config, after=self.ledger.last_session(back=OVERLAP)).bars
-        return Intake(
-            self.config,
-            self.limits,
-            tail,
-            self.ledger.lasts(),
-            self.ledger.tickers(),
-            listed,
-            past=lambda: History.load(self.journal, self.config).bars,
-        )
+        past = partial(History.load, self.journal, self.config)
+        return Intake(self.config, self.limits, tail, self.ledger.lasts(), self.ledger.tickers(), listed, past)
 
     def _leave_the_past(self) -> None:
         """A new session is here: orders for the one before are over, and nothing is sent late."""

@@ -15,7 +15,7 @@ from tracker_strategies.papertrade.config import RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish, needs_cerebro, wish_by_cerebro
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_after, wish_by_checkpoint
 from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint
-from tracker_strategies.papertrade.deciding.risk import breaches
+from tracker_strategies.papertrade.deciding.risk import breaches_with_singles
 from tracker_strategies.papertrade.deciding.tickets import SingleOrder, client_id, in_shares, make_tickets, single_tickets
 from tracker_strategies.papertrade.errors import JournalError, StrategyError
 from tracker_strategies.papertrade.journal.history import History
@@ -229,11 +229,7 @@ class Decider:
         out: list[Ticket],
         singles: list[tuple[SingleOrder, Ticket]],
     ) -> list[str]:
-        """Limits broken by the orders; positions booked out count as cash by then.
-
-        Single orders are looked at twice: those that fill at once with the others, then with all buys that may fill. Whether
-        there is cash for each of them is the broker's to see when it fills.
-        """
+        """Limits broken by the orders; positions booked out count as cash by then."""
         sizes, cash = sizes.copy(), self.ledger.cash()
         tickers = self.ledger.tickers()
         for ticket in out:
@@ -241,21 +237,4 @@ class Decider:
             cash -= ticket.size * ticket.price
         # One index of several without a level is on holiday, and its names stand still; without any, the data are stale.
         fresh = bool(np.isfinite(history.bars.levels[-1]).any())
-        if not singles:
-            return breaches(self.limits, self.config.symbols, sizes, shares, lasts, cash, fresh=fresh)
-        surely, perhaps, tells = shares.copy(), shares.copy(), []
-        most = self.limits.max_order_value
-        fresh = fresh or not shares.any()  # a strategy that orders by itself need not follow an index
-        for order, ticket in singles:
-            surely[order.place] += ticket.size if order.terms.kind.at_once else 0.0
-            perhaps[order.place] += ticket.size if order.terms.kind.at_once or ticket.size > 0.0 else 0.0
-            if most is not None and abs(ticket.size) * ticket.price > most:
-                tells.append(
-                    f"max_order_value={most:g}: {self.config.symbols[order.place]} ({abs(ticket.size) * ticket.price:,.0f})"
-                )
-        if self.limits.max_orders is not None and len(singles) > self.limits.max_orders:
-            tells.append(f"max_orders={self.limits.max_orders}: {len(singles)} orders")
-        for deltas, pays in ((shares, True), (surely, False), (perhaps, False)):
-            limits, names = self.limits, self.config.symbols
-            tells += breaches(limits, names, sizes, deltas, lasts, cash, fresh=fresh, pays=pays)
-        return list(dict.fromkeys(tells))
+        return breaches_with_singles(self.limits, self.config.symbols, sizes, shares, lasts, cash, singles, fresh=fresh)

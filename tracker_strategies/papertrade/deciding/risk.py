@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.papertrade.brokers.base import Ticket
 from tracker_strategies.papertrade.config import RiskLimits
+from tracker_strategies.papertrade.deciding.tickets import SingleOrder
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
 
@@ -109,3 +112,35 @@ def untold_loss(limits: RiskLimits, ledger: Ledger) -> str:
             return f"max_daily_loss={limits.max_daily_loss:g}: the account lost {lost:.1%} on {session}"
         before = value
     return ""
+
+
+def breaches_with_singles(
+    limits: RiskLimits,
+    symbols: Sequence[str],
+    sizes: FloatArray,
+    deltas: FloatArray,
+    prices: FloatArray,
+    cash: float,
+    singles: Sequence[tuple[SingleOrder, Ticket]],
+    **others: Any,
+) -> list[str]:
+    """The same for a rebalance and single orders beside it, each with the ticket that it is sent as.
+
+    Single orders are looked at twice: those that fill at once with the rebalance, then with all buys that may fill. Whether there
+    is cash for each of them is the broker's to see when it fills.
+    """
+    if not singles:
+        return breaches(limits, symbols, sizes, deltas, prices, cash, **others)
+    others["fresh"] = others.get("fresh", True) or not deltas.any()  # a strategy that orders by itself need not follow an index
+    surely, perhaps, found = deltas.copy(), deltas.copy(), []
+    for order, ticket in singles:
+        worth = abs(ticket.size) * ticket.price
+        surely[order.place] += ticket.size if order.terms.kind.at_once else 0.0
+        perhaps[order.place] += ticket.size if order.terms.kind.at_once or ticket.size > 0.0 else 0.0
+        if limits.max_order_value is not None and worth > limits.max_order_value:
+            found.append(f"max_order_value={limits.max_order_value:g}: {symbols[order.place]} ({worth:,.0f})")
+    if limits.max_orders is not None and len(singles) > limits.max_orders:
+        found.append(f"max_orders={limits.max_orders}: {len(singles)} orders")
+    for wanted, pays in ((deltas, True), (surely, False), (perhaps, False)):
+        found += breaches(limits, symbols, sizes, wanted, prices, cash, pays=pays, **others)
+    return list(dict.fromkeys(found))

@@ -12,10 +12,62 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.papertrade.journal.history import Bars
+from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
+from tracker_strategies.papertrade.errors import BadBarError
+from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.market.calendars import Calendars
 
 BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+
+
+def check_complete(
+    config: AccountConfig,
+    limits: RiskLimits,
+    session: Bars,
+    had: BoolArray,
+    past: Callable[[], History],
+    since: Bars,
+    *,
+    over: bool,
+) -> list[str]:
+    """Refuse a session on which too many names lost their bar, unless their market is closed; return what was taken for one.
+
+    Parameters
+    ----------
+    session : Bars
+        The one session that it is about.
+    had : (N,) bool
+        Names that had a bar on the session before.
+    past, since
+        The history of the journal, when it is asked for, and the sessions between it and this one.
+    over : bool
+        Whether the source has a later session: then this one is as complete as it will ever be.
+    """
+    missing, day = had & ~np.isfinite(session.close[0]), session.sessions[0]
+    if limits.max_missing is None or missing.sum() <= max(1.0, limits.max_missing * had.sum()):
+        return []
+
+    def before() -> Bars:
+        known = past().bars
+        prices, levels = np.concatenate([known.prices, since.prices]), np.concatenate([known.levels, since.levels])
+        return Bars(known.sessions + since.sessions, prices, levels)
+
+    away = on_holiday(config.calendars, config.symbols, session, missing, before, over=over)
+    left, trading = missing & ~away, had & ~away
+    if left.sum() > max(1.0, limits.max_missing * trading.sum()):
+        raise BadBarError(
+            f"{int(left.sum())} of {int(trading.sum())} names have no bar on {day}: the source is not complete yet. Nothing was "
+            "taken in; step again when it is. If their market was closed, the session is taken in as it is when the next one is "
+            "there"
+        )
+    return [_in_words(config, away, session.levels[0], day)]
+
+
+def latest_levels(levels: FloatArray) -> FloatArray:
+    """(q,) the last level of each target in (T, q) of them."""
+    rows = np.maximum.accumulate(np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0), axis=0)[-1]
+    return np.asarray(levels[rows, np.arange(levels.shape[1])])
 
 
 def on_holiday(
@@ -32,14 +84,12 @@ def on_holiday(
     Parameters
     ----------
     names : sequence of N str
-    session : Bars
-        The one session that it is about.
     missing : (N,) bool
         Names that had a bar on the session before and have none on this one.
     past : callable
         All sessions before this one, when they are asked for.
-    over : bool
-        Whether the source has a later session: then this one is as complete as it will ever be.
+    session, over
+        See :func:`check_complete`.
     """
     if calendars.homes:
         return missing & calendars.closed(names, session.sessions[0])
@@ -70,9 +120,9 @@ def _as_before(missing: BoolArray, absent: BoolArray) -> BoolArray:
     return np.asarray(away[alike].any(axis=0))
 
 
-def in_words(names: Sequence[str], away: BoolArray, targets: Sequence[str], levels: NDArray[np.float64], day: str) -> str:
+def _in_words(config: AccountConfig, away: BoolArray, levels: FloatArray, day: str) -> str:
     """What was taken for a holiday."""
-    shut = [t for t, level in zip(targets, levels, strict=True) if np.isnan(level)]
-    who = [name for name, out in zip(names, away.tolist(), strict=True) if out]
+    shut = [t for t, level in zip(config.targets, levels, strict=True) if np.isnan(level)]
+    who = [name for name, out in zip(config.symbols, away.tolist(), strict=True) if out]
     shown = ", ".join([*shut, *who][:5]) + (", ..." if len(shut) + len(who) > 5 else "")
     return f"no bar of {shown} on {day} ({len(who)} names): taken for a holiday of their market"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
-from tracker_strategies.papertrade.errors import BadBarError
-from tracker_strategies.papertrade.journal.history import Bars
+from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.market import corporate_actions as actions
-from tracker_strategies.papertrade.market.closed_markets import in_words, on_holiday
+from tracker_strategies.papertrade.market.closed_markets import check_complete, latest_levels
 from tracker_strategies.papertrade.market.corporate_actions import Action
+from tracker_strategies.papertrade.market.moves import Before, check_moves
 
 FloatArray = NDArray[np.float64]
 
@@ -24,10 +23,6 @@ FloatArray = NDArray[np.float64]
 OVERLAP = 10
 #: Prices that differ by less than this are the same price, written down anew.
 _SAME = 1e-6
-#: A name that began to trade within the last :data:`OVERLAP` sessions may move by so many times what others may.
-_NEWLY_LISTED = 4.0
-#: A move that is too large to be believed and so close to a split is likely one; and one that could be believed.
-_LIKE_A_SPLIT, _VERY_LIKE_A_SPLIT = 0.02, 0.004
 #: A factor between two histories that varies by less than this is one factor: adjusted prices are often rounded to cents.
 _ONE_FACTOR = 2e-3
 
@@ -133,7 +128,7 @@ class Intake:
     listed : sequence of Action
         From the file of corporate actions.
     past : callable
-        All sessions of the journal, for the rare case that they are asked for.
+        The whole history of the journal, for the rare case that it is asked for.
     """
 
     def __init__(
@@ -144,7 +139,7 @@ class Intake:
         last: FloatArray,
         tickers: Sequence[str],
         listed: Sequence[Action],
-        past: Callable[[], Bars],
+        past: Callable[[], History],
     ) -> None:
         self._past = past
         self._config, self._limits, self._tail = config, limits, tail
@@ -188,7 +183,7 @@ class Intake:
         had = np.isfinite(self._tail.close[-1]) if known else np.zeros(len(last), dtype=bool)
         recent = np.asarray(np.isfinite(self._tail.close).any(axis=0))  # a price from before a holiday is one to compare with
         listed = self._newly_listed()
-        level = _latest(self._tail.levels) if known else np.full(source.levels.shape[1], np.nan)
+        level = latest_levels(self._tail.levels) if known else np.full(source.levels.shape[1], np.nan)
         for t in rows:
             session = Session(source.rows(t, t + 1), notes=notes)
             reach = max(source.sessions[rows[-1]], session.name) if adjusted else session.name
@@ -200,13 +195,19 @@ class Intake:
             for action in session.actions:
                 if action.kind == "rename":
                     self._tickers[self._config.symbols.index(action.symbol)] = action.text
-            self._check_moves(session, before, last, recent, level, listed)
-            self._check_complete(session, had, source.rows(rows[0], t), over=goes_on or t < len(source.sessions) - 1)
+            over, since = goes_on or t < len(source.sessions) - 1, source.rows(rows[0], t)
+            session.notes = [
+                *session.notes,
+                *check_moves(
+                    self._config, self._limits, session.bars, session.actions, Before(before, last, recent, level, listed)
+                ),
+                *check_complete(self._config, self._limits, session.bars, had, self._past, since, over=over),
+            ]
             found.append(session)
             close = source.close[t]
             before, had = session.name, np.isfinite(close)
             listed |= ~np.isfinite(last) & had
-            last, recent, level = np.where(had, close, last), recent | had, _latest(np.stack([level, source.levels[t]]))
+            last, recent, level = np.where(had, close, last), recent | had, latest_levels(np.stack([level, source.levels[t]]))
             adjusted, notes = {}, []
         return found
 
@@ -241,87 +242,6 @@ class Intake:
             return adjusted, []
         names = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
         return adjusted, [f"the source has changed past prices of {names} ({len(changed)} names); the journal keeps what it saw"]
-
-    def _check_moves(
-        self,
-        session: Session,
-        before: str,
-        last: FloatArray,
-        recent: NDArray[np.bool_],
-        level: FloatArray,
-        listed: NDArray[np.bool_],
-    ) -> None:
-        """Refuse a bar that cannot be one; note what looks like a split."""
-        close, limits = session.bars.close[0], self._limits
-        step = np.ones(len(close))
-        for action in session.actions:
-            step[self._config.symbols.index(action.symbol)] *= action.factor
-        with np.errstate(invalid="ignore"):
-            moves = np.append(np.where(recent, close * step / last, np.nan), session.bars.levels[0] / level) - 1.0
-        names = (*self._config.symbols, *self._config.targets)
-        if limits.max_move is not None:
-            new = np.append(listed, np.zeros(len(level), dtype=bool))
-            most = np.where(new, _NEWLY_LISTED * limits.max_move, limits.max_move)
-            beyond = (moves > most) | (moves < np.where(new, 1.0 / (1.0 + most) - 1.0, -most))
-            if beyond.any():
-                worst = int(np.nanargmax(np.where(beyond, np.abs(moves), np.nan)))
-                split = _like_a_split(moves[worst], _LIKE_A_SPLIT)
-                raise BadBarError(
-                    f"{names[worst]} moved by {moves[worst]:+.0%} from {before} to {session.name}, more than "
-                    f"max_move={most[worst]:g}{' for a name that is newly listed' if new[worst] else ''}: "
-                    + (f"a {split} split that is not in the file of actions" if split else "a bad print")
-                    + ", or a true move? Nothing was taken in. Correct the source, add the split "
-                    f"({session.name},{names[worst]},split,NEW SHARES FOR ONE OLD), or, if it is true, allow it once: "
-                    "tracker paper step --max-move 10 (also while tracker paper watch waits; watch has --max-move, too)"
-                )
-        acted = {action.symbol for action in session.actions}
-        for name, move in zip(self._config.symbols, moves, strict=False):
-            if name not in acted and (split := _like_a_split(move, _VERY_LIKE_A_SPLIT)):
-                session.notes = [
-                    *session.notes,
-                    f"{name} moved by {move:+.1%} on {session.name}, as after a {split} split; if it was one, add it to the file "
-                    "of actions",
-                ]
-
-    def _check_complete(self, session: Session, had: NDArray[np.bool_], since: Bars, *, over: bool) -> None:
-        """Refuse a bar of too few names, unless their market is closed."""
-        config, share = self._config, self._limits.max_missing
-        missing = had & ~np.isfinite(session.bars.close[0])
-        if share is None or missing.sum() <= max(1.0, share * had.sum()):
-            return
-
-        def past() -> Bars:
-            known = self._past()
-            return Bars(
-                known.sessions + since.sessions,
-                np.concatenate([known.prices, since.prices]),
-                np.concatenate([known.levels, since.levels]),
-            )
-
-        away = on_holiday(config.calendars, config.symbols, session.bars, missing, past, over=over)
-        left, open_ones = missing & ~away, had & ~away
-        if left.sum() > max(1.0, share * open_ones.sum()):
-            raise BadBarError(
-                f"{int(left.sum())} of {int(open_ones.sum())} names have no bar on {session.name}: the source is not complete "
-                "yet. Nothing was taken in; step again when it is. If their market was closed, the session is taken in as it is "
-                "when the next one is there"
-            )
-        session.notes = [*session.notes, in_words(config.symbols, away, config.targets, session.bars.levels[0], session.name)]
-
-
-def _latest(levels: FloatArray) -> FloatArray:
-    """(q,) the last level of each target in (T, q) of them."""
-    rows = np.maximum.accumulate(np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0), axis=0)[-1]
-    return np.asarray(levels[rows, np.arange(levels.shape[1])])
-
-
-def _like_a_split(move: float, within: float) -> str:
-    """The split that a move of a price is within so much of, as new shares for old; empty without one."""
-    ratio = 1.0 / (1.0 + move) if np.isfinite(move) and move > -1.0 else 1.0
-    near = min(actions.RATIOS, key=lambda known: abs(known / ratio - 1.0))
-    if abs(near / ratio - 1.0) > within or abs(near - 1.0) < actions.SMALLEST_SPLIT:
-        return ""
-    return str(Fraction(near).limit_denominator(50)).replace("/", ":") if near % 1.0 else f"{near:g}:1"
 
 
 def _dated(action: Action, session: str) -> Action:
