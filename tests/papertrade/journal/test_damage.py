@@ -8,11 +8,13 @@ import sys
 from contextlib import closing
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.markets import random_panel
 from tests.papertrade.harness import in_a_process, open_account, orders, state, step_through
 from tests.storm.damage.accounts import accounts
 from tests.storm.damage.trying import KINDS, try_case
+from tracker_strategies.cli.paper import app
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.errors import BrokerError, JournalError
 from tracker_strategies.papertrade.journal.head import HeadFile, stamp_of
@@ -236,3 +238,30 @@ def test_a_read_only_file_system_is_called_that_and_looking_works_there(account,
         assert "ead-only file system" in words
         assert "damaged" not in words
     assert {p.name: p.read_bytes() for p in account.folder.iterdir()} == before
+
+
+# -- the commands ----------
+
+
+def test_the_commands_name_damage_and_go_on_from_a_copy(folder):
+    path = folder / "prices.csv"
+    path.write_text(PANEL.to_frame().to_csv())
+    run = CliRunner().invoke
+    start = str(PANEL.dates[0])[:10]
+    assert run(app, ["init", str(folder / "b"), "pa", "--data", str(path), "--replay", start]).exit_code == 0
+    assert run(app, ["watch", str(folder / "b"), "--sessions", "4", "--max-move", "3"]).exit_code == 0
+    shutil.copytree(folder / "b", folder / "copy")
+    edit(folder / "b" / "journal.db", "update orders set filled = filled + 1")
+    for command in (["step"], ["status"], ["status", "--check"], ["export", "--out", str(folder / "out")]):
+        problem = run(app, [command[0], str(folder / "b"), *command[1:]]).exception
+        assert isinstance(problem, JournalError)
+        assert "orders of" in str(problem)
+    assert not (folder / "out").exists()
+    shutil.copyfile(folder / "copy" / "journal.db", folder / "b" / "journal.db")
+    for command in (["step"], ["status", "--check"]):  # the very file that was there: nothing is lost
+        assert run(app, [command[0], str(folder / "b"), *command[1:]]).exit_code == 0
+    for name in ("journal.db", "broker.db"):
+        shutil.copyfile(folder / "copy" / name, folder / "b" / name)
+    assert "commit" in str(run(app, ["step", str(folder / "b")]).exception)
+    told = run(app, ["step", str(folder / "b"), "--from-copy"])
+    assert told.exit_code == 0, told.exception

@@ -15,7 +15,7 @@ from tracker_strategies.papertrade.journal.sealed_database import SealedDatabase
 
 FILE = "journal.db"
 #: Sessions that every step reads again, the newest, and so checks again.
-RECENT = 3
+RECENT = 2
 
 
 class Journal(SealedDatabase):

@@ -81,7 +81,9 @@ def check_moves(config: AccountConfig, limits: RiskLimits, bars: Bars, acted: Se
 
 def _like_a_split(move: float, within: float) -> str:
     """The split that a move of a price is within so much of, as new shares for old; empty without one."""
-    ratio = 1.0 / (1.0 + move) if np.isfinite(move) and move > -1.0 else 1.0
+    if not (np.isfinite(move) and move > -1.0 and abs(1.0 / (1.0 + move) - 1.0) > actions.SMALLEST_SPLIT / 2.0):
+        return ""
+    ratio = 1.0 / (1.0 + move)
     near = min(actions.RATIOS, key=lambda known: abs(known / ratio - 1.0))
     if abs(near / ratio - 1.0) > within or abs(near - 1.0) < actions.SMALLEST_SPLIT:
         return ""
