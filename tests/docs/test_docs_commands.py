@@ -49,6 +49,7 @@ ELSEWHERE = {
     ("sweeps.md", "python"): "tests/research/sweeps/test_cli.py",
     ("paper-trading.md", "python"): "tests/docs/test_paper_trading.py",
     ("paper-trading.md", "watch demo"): "tests/docs/test_paper_trading.py",
+    ("exits.md", "bash"): "tests/docs/test_exits.py",
 }
 
 

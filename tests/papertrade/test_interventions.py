@@ -3,9 +3,10 @@
 import pytest
 
 from tests.papertrade.harness import books_balance, day, events, market, open_account, orders, step_through, values
+from tracker_strategies.errors import OutputError
 from tracker_strategies.papertrade import PaperAccount, SimulatedBroker
 from tracker_strategies.papertrade.brokers.base import Ticket
-from tracker_strategies.papertrade.errors import ReconcileError
+from tracker_strategies.papertrade.errors import DuplicateOrderError, OrderRefusedError, ReconcileError
 
 # -- 14: disk full, read-only, corrupt, older: see test_journal ----------
 
@@ -125,3 +126,44 @@ def test_orders_that_a_halt_kept_back_are_not_sent_late(folder):
     step_through(account, panel, start=4, stop=4)
     assert {o["status"] for o in orders(account, f"session = '{day(panel, 2)}'")} == {"cancelled"}
     books_balance(account)
+
+
+def test_an_order_for_an_open_that_has_been_is_refused_by_the_simulated_broker(folder):
+    """It lives by sessions: what was decided before the last of them is late, unless it is there already."""
+    panel = market()
+    account = open_account(folder / "a", panel)
+    step_through(account, panel, stop=4)
+    there = manual(account)
+    with pytest.raises(
+        OrderRefusedError, match=f"late: decided on {day(panel, 2)} for the next open, and {day(panel, 3)} has passed"
+    ):
+        there.submit(Ticket("late", "S1", 1.0, 1.0, session=day(panel, 2)))
+    first = orders(account)[0]
+    with pytest.raises(DuplicateOrderError):
+        there.submit(Ticket(first["cid"], "S1", first["size"], 1.0, session=first["session"]))
+    assert there.submit(Ticket("in-time", "S1", 1.0, 1.0, session=day(panel, 3))).status == "open"
+    there.close()
+
+
+def test_a_halt_needs_nothing_but_the_folder(folder):
+    """No journal, no account, a switch that somebody else has set: it is halted all the same."""
+    PaperAccount(folder, check=False).halt("fire")
+    assert "fire" in PaperAccount(folder, check=False).halt_switch.reason()
+    (folder / "b" / "HALT").mkdir(parents=True)
+    PaperAccount(folder / "b", check=False).halt("fire")
+    assert PaperAccount(folder / "b", check=False).halt_switch.reason()
+    with pytest.raises(OutputError, match="create a file of that name by hand"):
+        PaperAccount(folder / "nowhere", check=False).halt("fire")
+
+
+def test_a_halt_in_recorded_history_loses_no_session(folder):
+    panel = market()
+    account = open_account(folder / "a", panel, replay=day(panel, 0), start=None)
+    account.step(panel)
+    account.halt("looking into it")
+    for _ in range(3):
+        assert "nothing is decided" in account.step(panel).messages[-1]
+    account.resume()
+    assert account.step(panel).session == day(panel, 1)
+    with account.journal(readonly=True) as journal:
+        assert journal.rows("select kind from decisions where kind != 'act'") == []

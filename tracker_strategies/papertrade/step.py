@@ -229,8 +229,8 @@ class Step:
         if self._decides and (self.ledger.sizes() < -DUST).any():
             short = [s for s, size in zip(self.config.symbols, self.ledger.sizes(), strict=True) if size < -DUST]
             raise ReconcileError(
-                f"the broker is short of {', '.join(short[:5])}, and this account is long only: nothing is decided. Buy "
-                "them back at the broker, then: tracker paper adopt; or close all positions: tracker paper flatten"
+                f"the broker is short of {', '.join(short[:5])}, and this account is long only: nothing is decided. Buy it back "
+                "there, then: tracker paper adopt; or close all positions: tracker paper flatten"
             )
         if not self._is_decided(newest):
             if not self._decides:

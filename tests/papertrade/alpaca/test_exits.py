@@ -178,8 +178,12 @@ def test_a_split_in_the_file_before_the_broker_has_it_is_waited_for(folder, alpa
     evening(alpaca, 6)
     with pytest.raises(ReconcileError, match="it looks like a 1:4 split"):
         split_step(account, 6)
+    account.adopt()
     alpaca.steer("split", name="DDD", ratio=4.0)
     assert split_step(account, 6).decision == "act"
+    alpaca.steer("set", positions={**held(alpaca), "DDD": 1.5 * held(alpaca)["DDD"] + 3.0})
+    with pytest.raises(ReconcileError, match="DDD: the journal says"):  # what was confirmed is over
+        split_step(account, 6)
 
 
 def test_four_times_the_shares_may_also_be_shares(folder, alpaca):

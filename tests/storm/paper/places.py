@@ -88,7 +88,11 @@ class Place:
         session = str(SESSIONS[k - 1].date())
         with self.account.journal(readonly=True) as journal:
             decided = journal.one("select 1 from decisions where session = ? and kind != 'refused'", (session,))
-            return bool(decided) and not journal.one("select 1 from orders where status = 'intent'")
+            waiting = [row[0] for row in journal.rows("select cid from orders where status = 'intent'")]
+        if not decided or not waiting:
+            return bool(decided)
+        with self.account.broker() as broker:  # killed before it could be written down that they were sent
+            return len(broker.reports(waiting)) == len(waiting)
 
     # -- time ----------
 

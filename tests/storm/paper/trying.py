@@ -91,6 +91,7 @@ def live(here: Place, result: Result, *, killed: bool) -> None:
             here.morning(k)
             if here.clock == "broker":
                 result.kills += here.struggle(k, kills)
+    here.step(plan.bars)  # what was sent is written down
 
 
 def _difference(wanted: object, found: object) -> str:

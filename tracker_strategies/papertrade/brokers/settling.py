@@ -8,7 +8,7 @@ from enum import StrEnum
 from tracker_strategies.papertrade.brokers.base import Broker, Holdings, Report, Status
 from tracker_strategies.papertrade.brokers.booked_ahead import SAME, booked_ahead, in_words
 from tracker_strategies.papertrade.errors import ReconcileError
-from tracker_strategies.papertrade.journal.actions import confirm_split, remember_taken
+from tracker_strategies.papertrade.journal.actions import confirm_split, forget_confirmed, remember_taken
 from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.fills import DUST
 from tracker_strategies.papertrade.journal.ledger import Ledger
@@ -91,6 +91,7 @@ def reconcile(ledger: Ledger, broker: Broker) -> str:
         there = broker.holdings()
         strange = [_told(report) for report in strange_orders(ledger, broker.open_orders())]
         if not strange and not differences(ledger, there, min(tolerance, 0.005)):
+            forget_confirmed(ledger.journal)
             return ""
         ahead = booked_ahead(ledger, there)
         wrong = [*differences(ledger, there, tolerance, ahead, dust=not broker.simulated), *strange]

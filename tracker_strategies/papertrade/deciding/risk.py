@@ -97,7 +97,8 @@ def untold_loss(limits: RiskLimits, ledger: Ledger) -> str:
     if limits.max_daily_loss is None:
         return ""
     journal = ledger.journal
-    decided = journal.one("select max(session) from decisions where kind not in (?, ?)", (Kind.REFUSED, Kind.MISSED)) or ""
+    settled = "select session from decisions where kind not in (?, ?) order by session desc limit 1"
+    decided = journal.one(settled, (Kind.REFUSED, Kind.MISSED)) or ""
     told = journal.one("select value from meta where key = ?", (TOLD,)) or ""
     rows = journal.rows(
         "select session, value from balances where session >= "

@@ -66,6 +66,13 @@ def confirmed_splits(journal: Journal) -> dict[str, float]:
     return _kept(journal, _CONFIRMED)
 
 
+def forget_confirmed(journal: Journal) -> None:
+    """Both sides agree: nothing that was confirmed is waited for any more."""
+    if confirmed_splits(journal):
+        with journal.transaction("splits that have come"):
+            _keep(journal, _CONFIRMED, {})
+
+
 def _is_in_the_shares(journal: Journal, split: Action) -> bool:
     """Whether a split is in the shares already; either way nobody waits for it any more."""
     taken, confirmed = _kept(journal, _TAKEN), _kept(journal, _CONFIRMED)
