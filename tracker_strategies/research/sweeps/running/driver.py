@@ -21,6 +21,7 @@ from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import Context, Sweep, open_panels
 from tracker_strategies.research.sweeps.asking.values import as_json
+from tracker_strategies.research.sweeps.running.crew import CELL_SECONDS, Allowance
 from tracker_strategies.research.sweeps.running.engines import Engine, engine_for
 from tracker_strategies.research.sweeps.running.store import Store, read_batches
 from tracker_strategies.research.sweeps.running.worker import Row
@@ -124,6 +125,8 @@ def run_sweep(
     watcher: Watcher | None = None,
     extend: bool = False,
     retry: bool = False,
+    cell_seconds: float = CELL_SECONDS,
+    cell_memory: float | None = None,
     panels: Mapping[Data, MarketPanel] | None = None,
 ) -> Summary:
     """Run all cells of a sweep that have no row in ``folder`` yet.
@@ -143,6 +146,10 @@ def run_sweep(
         Add to another sweep in the same folder.
     retry : bool, default False
         Run failed cells again.
+    cell_seconds : float, default 3600
+        A cell that takes longer is stopped, and is a failed row.
+    cell_memory : float, optional
+        Gigabytes that a cell may take; by default the machine's memory divided by its processes.
     panels : mapping, optional
         The sweep's panels, where they have been opened before: as :func:`~..asking.spec.open_panels` returns them.
 
@@ -157,6 +164,7 @@ def run_sweep(
         Before anything runs when the request makes no sense; later when the disk is full or the cluster goes away, with all
         finished rows kept.
     """
+    allowance = Allowance.of(cell_seconds, cell_memory)
     if sweep.search == "tpe":
         raise ParameterError(
             "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep has grid, random, halving"
@@ -168,7 +176,7 @@ def run_sweep(
     watcher, progress = watcher or Unwatched(), None
     with Store(folder, description(sweep.tell(), total), extend=extend) as store, Interrupts(watcher) as interrupts:
         try:
-            with engine_for(panels, jobs=jobs, scheduler=scheduler) as engine:
+            with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
                 progress = Progress(store, engine, total, watcher, interrupts, retry=retry)
                 if sweep.search == "halving":
                     run_halving(sweep, contexts, progress)

@@ -23,6 +23,7 @@ from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import TRIALS, Context, Sweep, open_panels
 from tracker_strategies.research.sweeps.asking.values import as_json
 from tracker_strategies.research.sweeps.asking.windows import WalkForward
+from tracker_strategies.research.sweeps.running.crew import CELL_SECONDS, Allowance
 from tracker_strategies.research.sweeps.running.driver import Interrupts, Progress, Unwatched, Watcher, description
 from tracker_strategies.research.sweeps.running.engines import engine_for
 from tracker_strategies.research.sweeps.running.store import Store, read_rows
@@ -127,12 +128,15 @@ def run_tuning(
     scheduler: str | None = None,
     watcher: Watcher | None = None,
     extend: bool = False,
+    cell_seconds: float = CELL_SECONDS,
+    cell_memory: float | None = None,
 ) -> Tuned:
     """Choose the parameters of each fold. Training runs are rows in ``folder``, as those of a sweep; a stopped tuning goes on.
 
     See :func:`~tracker_strategies.research.sweeps.tuning.report.write_tuning` for what comes out of it, and
     :func:`~tracker_strategies.research.sweeps.running.driver.run_sweep` for the arguments.
     """
+    allowance = Allowance.of(cell_seconds, cell_memory)
     sweep = replace(tuning.sweep, walk_forward=None, baselines=())
     panels = open_panels(sweep)
     ((data, panel),) = panels.items()
@@ -145,7 +149,7 @@ def run_tuning(
     told = description(tuning.tell(), per_fold * len(splits))
     with Store(folder, told, extend=extend) as store, Interrupts(watcher) as interrupts:
         try:
-            with engine_for(panels, jobs=jobs, scheduler=scheduler) as engine:
+            with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
                 progress = Progress(store, engine, per_fold * len(splits), watcher, interrupts)
                 if tuning.sweep.search != "tpe":
                     every = _candidates(tuning)
