@@ -181,11 +181,10 @@ class StrategyOptions(MandateOptions, CostOptions, MarketOptions):
 
     def params_of(self, cls: type[TrackerStrategy]) -> dict[str, Any]:
         """The parameters of one strategy: those that it has, with ``none`` in the place of a number, and the limits of all."""
-        from tracker_strategies.strategies.registry import default_params
+        from tracker_strategies.strategies.registry import default_params, none_for
 
         known = default_params(cls)
-        own = {k: v for k, v in self.params.items() if k in known}
-        own = {k: None if v == "none" and not isinstance(known[k], str) else v for k, v in own.items()}
+        own = {k: none_for(v, known[k]) for k, v in self.params.items() if k in known}
         return {"fill": self.fill_mode, **own, **self.limit_params()}
 
 

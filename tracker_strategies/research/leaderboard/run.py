@@ -21,7 +21,7 @@ from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import Data
-from tracker_strategies.research.sweeps.asking.limits import refuse_limits
+from tracker_strategies.research.sweeps.asking.refusing import refuse
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.spec import Sweep
 from tracker_strategies.research.sweeps.running.driver import Watcher, run_sweep
@@ -234,7 +234,7 @@ def run_leaderboard(
     }
     opened = {data[name]: panel for name, panel in panels.items()}
     contexts = list(board.contexts(opened))
-    refuse_limits(board, contexts, opened)
+    refuse(board, contexts, opened)
     settings = {"fill": fill, "cost_bps": cost_bps, "eval_from": eval_from, "jobs": jobs, "cash": cash, "mandate": board.mandate}
     result: dict[str, Any] = {"settings": settings, "markets": about, "rows": []}
     if folder is not None:

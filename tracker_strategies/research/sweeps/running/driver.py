@@ -16,10 +16,10 @@ from datafeeds import MarketPanel
 from tracker_strategies._fingerprint import code_version
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data
-from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
+from tracker_strategies.research.sweeps.asking.refusing import checked_panels
 from tracker_strategies.research.sweeps.asking.space import Candidate
-from tracker_strategies.research.sweeps.asking.spec import Context, Sweep, open_panels
+from tracker_strategies.research.sweeps.asking.spec import Context, Sweep
 from tracker_strategies.research.sweeps.asking.values import as_json
 from tracker_strategies.research.sweeps.running.crew import CELL_SECONDS, Allowance
 from tracker_strategies.research.sweeps.running.engines import Engine, engine_for
@@ -151,7 +151,7 @@ def run_sweep(
     cell_memory : float, optional
         Gigabytes that a cell may take; by default the machine's memory divided by its processes.
     panels : mapping, optional
-        The sweep's panels, where they have been opened before: as :func:`~..asking.spec.open_panels` returns them.
+        The sweep's panels, where they have been opened before: as :func:`~..asking.refusing.checked_panels` returns them.
 
     Returns
     -------
@@ -169,9 +169,8 @@ def run_sweep(
         raise ParameterError(
             "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep has grid, random, halving"
         )
-    panels = open_panels(sweep) if panels is None else panels
+    panels = checked_panels(sweep) if panels is None else panels
     contexts = list(sweep.contexts(panels))
-    refuse_limits(sweep, contexts, panels)
     total = count_cells(sweep, contexts)
     watcher, progress = watcher or Unwatched(), None
     with Store(folder, description(sweep.tell(), total), extend=extend) as store, Interrupts(watcher) as interrupts:

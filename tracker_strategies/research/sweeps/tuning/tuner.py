@@ -17,8 +17,8 @@ from typing import Any
 from datafeeds import MarketPanel
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Window
-from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, Objective
+from tracker_strategies.research.sweeps.asking.refusing import refuse
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import TRIALS, Context, Sweep, open_panels
 from tracker_strategies.research.sweeps.asking.values import as_json
@@ -142,7 +142,7 @@ def run_tuning(
     ((data, panel),) = panels.items()
     context = Context(data, sweep.costs[0], sweep.fill[0], Window(0, 0, panel.n_bars))
     splits = tuning.walk.splits(panel.dates)
-    refuse_limits(tuning.sweep, [replace(context, window=window) for split in splits for window in split], panels)
+    refuse(tuning.sweep, [replace(context, window=window) for split in splits for window in split], panels)
     per_fold = _trials(tuning)
     watcher = watcher or Unwatched()
     made: list[Choice] = []
