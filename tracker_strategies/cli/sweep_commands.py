@@ -45,7 +45,7 @@ def sweep_command(
     _say(console, summary)
     if summary.stopped:
         raise typer.Exit(STOPPED)
-    if summary.failed and summary.failed == summary.total:
+    if summary.nothing_went_well:
         raise typer.Exit(1)
 
 

@@ -258,7 +258,7 @@ def test_another_objective_another_order(swept):
 def test_a_folder_without_rows_is_named(tmp_path):
     with pytest.raises(OutputError, match="holds no sweep"):
         write_report(tmp_path)
-    sweep = Sweep(Space(("pa",), {"eps": (-1.0, -2.0)}), data=("synthetic:n_assets=3,n_bars=40",), baselines=())
+    sweep = Sweep(Space(("pa",), {"max_weight": (0.01, 0.02)}), data=("synthetic:n_assets=3,n_bars=40",), baselines=())
     run_sweep(sweep, tmp_path / "failed", jobs=1)
     with pytest.raises(OutputError, match=r"all 2 cells of .* failed, the first with ParameterError"):
         write_report(tmp_path / "failed")
@@ -303,11 +303,11 @@ def test_dropped_candidates_count_as_trials_but_cannot_win(tmp_path):
 
 
 def test_what_failed_is_said(tmp_path):
-    sweep = Sweep(Space(("pa",), {"eps": (1e-3, -1.0)}), data=("synthetic:n_assets=3,n_bars=60",))
+    sweep = Sweep(Space(("pa",), {"max_weight": (0.5, 0.01)}), data=("synthetic:n_assets=3,n_bars=60",))
     run_sweep(sweep, tmp_path, jobs=1)
     found = write_report(tmp_path, draws=200)
     assert found["failed"] == 1
-    assert any("1 candidates failed" in words and "eps" in words for words in found["settings"][0]["warnings"])
+    assert any("1 candidates failed" in words and "max_weight" in words for words in found["settings"][0]["warnings"])
 
 
 def test_the_frontier_has_exactly_the_points_that_nobody_beats():

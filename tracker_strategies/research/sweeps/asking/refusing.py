@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError, ParameterError, TrackerError, UniverseError
 from tracker_strategies.research.sweeps.asking.cells import Data
-from tracker_strategies.research.sweeps.asking.space import Candidate
+from tracker_strategies.research.sweeps.asking.space import Candidate, Range
 from tracker_strategies.research.sweeps.asking.spec import Sweep, open_panels
-from tracker_strategies.research.sweeps.asking.values import as_json, in_words
+from tracker_strategies.research.sweeps.asking.values import as_json, canonical, in_words
 from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies.registry import check_params, default_params, is_strategy, load_strategy
 from tracker_strategies.strategies.year import settle_year
@@ -34,27 +35,47 @@ def refuse(sweep: Sweep, contexts: Iterable[Context], panels: Mapping[Data, Mark
 
 
 def refuse_values(sweep: Sweep, panel: MarketPanel) -> None:
-    """Refuse values that a strategy of this project does not take, whatever the market; all of them are counted.
+    """Refuse each value, and each range, that a strategy of this project takes in none of its candidates, whatever the market.
 
-    What a class of a user's own thinks of its values is left to its cells: its code is run in no process but theirs. So are
-    limits that single candidates try and that do not fit the market: such a cell fails before its first bar, the others run.
+    Combinations of values that are taken one by one are left to their cells, and so are limits that single candidates try and
+    that do not fit the market: such a cell fails before its first bar, the others run. What a class of a user's own thinks of
+    its values is left to its cells too: its code is run in no process but theirs.
     """
-    found: list[str] = []
     tried = {(c.strategy, as_json(c.params)): c for c in (*sweep.candidates(), *sweep.space.corners())}
+    refusals: dict[tuple[str, ...], list[str]] = {}
     for candidate in tried.values():
         if is_strategy(candidate.strategy):
-            try:
-                _make(candidate, sweep, panel)
-            except (DataError, UniverseError):
-                continue
-            except Exception as problem:  # a learner may choke on a word where it wants a number
-                words = f"{problem}" if isinstance(problem, TrackerError) else f"{type(problem).__name__}: {problem}"
-                found.append(f"{candidate.strategy} {in_words(candidate.params)}".strip() + f": {' '.join(words.split())}")
+            problem = _refusal(candidate, sweep, panel)
+            for value in _values(candidate, sweep):
+                refusals.setdefault(value, []).append(problem)
+    found = list(dict.fromkeys(problems[0] for problems in refusals.values() if all(problems)))
     if found:
-        many = (
-            f"{len(found)} of {len(tried)} candidates would be refused by their strategy, the first: " if len(found) > 1 else ""
-        )
-        raise ParameterError(f"{many}{found[0]}")
+        more = f"; {len(found) - 1} more would be refused" if len(found) > 1 else ""
+        raise ParameterError(found[0] + more)
+
+
+def _values(candidate: Candidate, sweep: Sweep) -> Iterator[tuple[str, ...]]:
+    """What a candidate tries: its values of the parameters that are varied, a range as one; itself if nothing is."""
+    own = sweep.space.own(candidate.strategy) if candidate.strategy in sweep.space.strategies else {}
+    if not own:
+        yield (candidate.strategy,)
+        return
+    defaults = default_params(load_strategy(candidate.strategy))
+    for key, domain in own.items():
+        value = "" if isinstance(domain, Range) else json.dumps(canonical(candidate.params.get(key, defaults[key])))
+        yield candidate.strategy, key, value
+
+
+def _refusal(candidate: Candidate, sweep: Sweep, panel: MarketPanel) -> str:
+    """Why its strategy refuses a candidate; empty if it does not."""
+    try:
+        _make(candidate, sweep, panel)
+    except (DataError, UniverseError):
+        return ""
+    except Exception as problem:  # a learner may choke on a word where it wants a number
+        words = f"{problem}" if isinstance(problem, TrackerError) else f"{type(problem).__name__}: {problem}"
+        return f"{candidate.strategy} {in_words(candidate.params)}".strip() + f": {' '.join(words.split())}"
+    return ""
 
 
 def _make(candidate: Candidate, sweep: Sweep, panel: MarketPanel) -> None:

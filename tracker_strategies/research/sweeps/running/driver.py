@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import signal
 import threading
@@ -55,7 +56,9 @@ class Unwatched:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a sweep ended: cells in all, those that had rows before, run now, failed now; and whether it was stopped."""
+    """How a sweep ended: cells in all, those that had rows before, run now, failed now, whether it was stopped, and how many of
+    those before had failed.
+    """
 
     folder: Path
     total: int
@@ -63,6 +66,12 @@ class Summary:
     ran: int
     failed: int
     stopped: bool = False
+    failed_before: int = 0
+
+    @property
+    def nothing_went_well(self) -> bool:
+        """Whether every cell failed."""
+        return 0 < self.total <= self.failed + self.failed_before
 
 
 class Progress:
@@ -83,7 +92,7 @@ class Progress:
         self._interrupts.engine = engine
         self.code = code_version()
         self._stored, self._seen = store.done(retry=retry), set[str]()
-        self.before = self.ran = self.failed = 0
+        self.before = self.ran = self.failed = self.failed_before = 0
         watcher.begin(total, 0)
 
     def run(self, cells: Iterable[Cell], on_row: Callable[[Row], None] | None = None) -> None:
@@ -107,13 +116,14 @@ class Progress:
             self._seen.add(key)
             if key in self._stored:
                 self.before += 1
+                self.failed_before += not self._stored[key]
                 self.watcher.begin(self.total, self.before)
             else:
                 yield cell
 
     def summary(self, *, stopped: bool = False) -> Summary:
         """So far."""
-        return Summary(self.store.folder, self.total, self.before, self.ran, self.failed, stopped)
+        return Summary(self.store.folder, self.total, self.before, self.ran, self.failed, stopped, self.failed_before)
 
 
 def run_sweep(
@@ -173,10 +183,12 @@ def run_sweep(
     contexts = list(sweep.contexts(panels))
     total = count_cells(sweep, contexts)
     watcher, progress = watcher or Unwatched(), None
-    with Store(folder, description(sweep.tell(), total), extend=extend) as store, Interrupts(watcher) as interrupts:
+    told = description(sweep.tell(), total)
+    with Store(folder, told, extend=extend) as store, Interrupts(watcher) as interrupts:
         try:
             with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
                 progress = Progress(store, engine, total, watcher, interrupts, retry=retry)
+                count_others(store, told, (context.cell(c, sweep) for context in contexts for c in sweep.candidates()))
                 if sweep.search == "halving":
                     run_halving(sweep, contexts, progress)
                 else:
@@ -195,6 +207,19 @@ def count_cells(sweep: Sweep, contexts: list[Context]) -> int:
     while len(sizes) < sweep.halving.rungs:
         sizes.append(sweep.halving.survivors(sizes[-1]))
     return (sum(sizes) + len(set(sweep.baselines))) * len(contexts)
+
+
+def count_others(store: Store, told: dict[str, Any], cells: Iterable[Cell]) -> None:
+    """Write ``sweep.json`` where a sweep was before; its ``cells`` count rows too that another has left: all of them are trials.
+    ``cells`` are those of this sweep, as far as they are known.
+    """
+    if store.before is None:
+        return
+    if (store.before["asked"], store.before["code"]) == (json.loads(json.dumps(told["asked"])), told["code"]):
+        others = max(0, store.before["cells"] - told["cells"])
+    else:
+        others = len(store.done_by(told["code"]) - {cell.key(told["code"]) for cell in cells})
+    store.describe(told | {"cells": told["cells"] + others})
 
 
 def run_halving(sweep: Sweep, contexts: list[Context], progress: Progress) -> None:

@@ -24,7 +24,7 @@ from tracker_strategies.research.sweeps.asking.spec import TRIALS, Context, Swee
 from tracker_strategies.research.sweeps.asking.values import as_json
 from tracker_strategies.research.sweeps.asking.windows import WalkForward
 from tracker_strategies.research.sweeps.running.crew import CELL_SECONDS, Allowance
-from tracker_strategies.research.sweeps.running.driver import Interrupts, Progress, Unwatched, Watcher, description
+from tracker_strategies.research.sweeps.running.driver import Interrupts, Progress, Unwatched, Watcher, count_others, description
 from tracker_strategies.research.sweeps.running.engines import engine_for
 from tracker_strategies.research.sweeps.running.store import Store, read_rows
 
@@ -151,9 +151,11 @@ def run_tuning(
         try:
             with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
                 progress = Progress(store, engine, per_fold * len(splits), watcher, interrupts)
-                if tuning.sweep.search != "tpe":
-                    every = _candidates(tuning)
-                    progress.run(replace(context, window=train).cell(c, sweep) for train, _ in splits for c in every)
+                every = _candidates(tuning) if tuning.sweep.search != "tpe" else []
+                trained = [replace(context, window=train).cell(c, sweep) for train, _ in splits for c in every]
+                count_others(store, told, trained)
+                if every:
+                    progress.run(trained)
                     store.flush()
                 for k, (train, test) in enumerate(splits):
                     trainer = _Trainer(tuning, replace(context, window=train), progress)
