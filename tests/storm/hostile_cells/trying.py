@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tests.storm.hostile_cells.driver import DISTURBANCES
-from tracker_strategies.research.sweeps.judging.report import write_report
+from tracker_strategies.research.sweeps.judging.report import findings
+from tracker_strategies.research.sweeps.judging.results import load
 from tracker_strategies.research.sweeps.running.status import how_far
 from tracker_strategies.research.sweeps.running.store import PLAIN, VOLATILE, read_batches, read_rows
 
@@ -109,7 +110,7 @@ def _storm(case: Case, place: Path, result: Result) -> None:
         if kept and how_far(folder)["done"] != len(kept):
             result.findings.append("status counts other rows than there are")
         if kept and any(row["status"] == "ok" for row in kept.values()):
-            found = write_report(folder, draws=100)
+            found = findings(load(folder), draws=100)
             if found["finished"] != (len(kept) == CELLS + 1) or (found["rows"], found["cells"]) != (len(kept), CELLS + 1):
                 result.findings.append(f"the report speaks of {found['rows']} of {found['cells']} cells, {len(kept)} have rows")
         if ended.returncode == 0:

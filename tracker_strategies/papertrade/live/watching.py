@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from tracker_strategies.errors import DataError, LockedError
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError
+from tracker_strategies.papertrade.errors import BrokerError, PaperError, ReconcileError, RiskError
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.session_clocks import WallClock
 from tracker_strategies.papertrade.step import StepResult
@@ -17,6 +17,8 @@ from tracker_strategies.papertrade.step import StepResult
 AFTER_CLOSE = timedelta(minutes=20)
 #: After the open, before the sells of the night can be expected to have filled.
 AFTER_OPEN = timedelta(minutes=2)
+#: Looks at an account that is said to be another than it should be, before a person is left to find out why.
+DOUBTS = 6
 #: Between two looks when something was not ready: data that are late, a broker that does not answer.
 AGAIN = timedelta(minutes=5)
 
@@ -64,7 +66,8 @@ def watch(
 ) -> None:
     """Step now, and then after every close (and, while buys wait for sells, after every open), for ever.
 
-    What is not ready is tried again every few minutes; what needs a person is said, and tried again after the next session.
+    What is not ready, and a broker's account that is not what it should be, is looked at again every few minutes; what needs a
+    person is said, and tried again after the next session.
 
     Parameters
     ----------
@@ -72,6 +75,7 @@ def watch(
         Give up after so many steps.
     """
     clock = WallClock(account.config.calendar, time_of_day)
+    doubted, doubts = "", 0
     while rounds is None or rounds > 0:
         rounds = None if rounds is None else rounds - 1
         soon = False
@@ -83,6 +87,10 @@ def watch(
         except (DataError, BrokerError, LockedError) as problem:
             complain(f"{type(problem).__name__}: {problem}")
             soon = True
+        except ReconcileError as problem:  # positions may be told late by the broker: they are asked for again before the night
+            complain(f"{type(problem).__name__}: {problem}")
+            doubted, doubts = str(problem), doubts + 1 if doubted == str(problem) else 1
+            soon = doubts <= DOUBTS
         except PaperError as problem:
             complain(f"{type(problem).__name__}: {problem}")
         if rounds == 0:

@@ -187,6 +187,8 @@ def compare(
         t = delta[~same] / error[~same]
         moved += np.where(t > -limit, 0.0, t)
         np.maximum(best, moved.max(axis=1), out=best)
+    if not parts:
+        return Comparison(*np.zeros((4, 0)))
     delta, error, base_mean, n_bars = (np.concatenate(column) for column in zip(*parts, strict=True))
     t = np.divide(delta, error, out=np.zeros_like(delta), where=error > 0.0)
     beaten = draws - np.searchsorted(np.sort(best), t, side="left")

@@ -10,7 +10,6 @@ import faulthandler
 import os
 import queue
 import resource
-import shutil
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -84,16 +83,11 @@ def _run(errand: Errand, trace: int) -> Row:
 
 
 def _listen(driver: Connection, errands: queue.SimpleQueue[Errand | None]) -> None:
-    """Take in errands. When the driver is gone, end at once, in the midst of a cell too, and remove the prices that it left."""
-    shelf = ""
+    """Take in errands. When the driver is gone, end at once, in the midst of a cell too."""
     try:
         while True:
-            errand = driver.recv()
-            shelf = errand.shelf
-            errands.put(errand)
+            errands.put(driver.recv())
     except MemoryError:  # the cell under way has taken everything; what did not fit goes to another process
         errands.put(None)
     except (EOFError, OSError):
-        if shelf:
-            shutil.rmtree(shelf, ignore_errors=True)
         os._exit(1)
