@@ -193,8 +193,8 @@ def load(folder: str | Path, objective: str | None = None) -> Results:
 
 
 def _setting(name: tuple[Any, ...], rows: pd.DataFrame, failed: pd.DataFrame, objective: Objective) -> Setting:
-    # A candidate that went through several rungs counts with its longest run.
-    rows = rows.sort_values("stop", ascending=False).drop_duplicates(["strategy", "params", *SEGMENT])
+    # A candidate that went through several rungs counts with its longest run; one whose own file was changed, with its newest.
+    rows = rows.sort_values(["stop", "finished"], ascending=False).drop_duplicates(["strategy", "params", *SEGMENT])
     # One that got to its target later than others was scored on other bars: its path cannot be laid over theirs.
     late = (rows["first_day"] > rows.groupby(list(SEGMENT))["first_day"].transform("min")) | (
         rows["n_bars"] < rows.groupby([*SEGMENT, "stop"])["n_bars"].transform("max")

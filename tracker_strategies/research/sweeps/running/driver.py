@@ -183,7 +183,7 @@ def run_sweep(
     contexts = list(sweep.contexts(panels))
     total = count_cells(sweep, contexts)
     watcher, progress = watcher or Unwatched(), None
-    told = description(sweep.tell(), total)
+    told = description(sweep.tell(), total, panels)
     with Store(folder, told, extend=extend) as store, Interrupts(watcher) as interrupts:
         try:
             with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
@@ -261,11 +261,12 @@ def _scores(folder: Path, name: str) -> Iterator[tuple[str, float]]:
                 yield key, value
 
 
-def description(asked: dict[str, Any], total: int) -> dict[str, Any]:
-    """``sweep.json``: what was asked for, how much that is, by which code."""
+def description(asked: dict[str, Any], total: int, panels: Iterable[Data] = ()) -> dict[str, Any]:
+    """``sweep.json``: what was asked for, how much that is, on which prices, by which code."""
     return {
         "asked": asked,
         "cells": total,
+        "data": {data.source: data.sha for data in panels if data.sha},
         "code": code_version(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from datafeeds.files import UNFINISHED, remove_unfinished, replace_file, staged_file
 from datafeeds.locks import holder_of, is_locked, locked
 from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS
+from tracker_strategies.analysis.places import check_outside
 from tracker_strategies.errors import OutputError
 
 _PATH = pa.list_(pa.float32())
@@ -104,6 +105,7 @@ class Store:
     def _check(self, told: Mapping[str, Any], extend: bool) -> dict[str, Any] | None:
         """The description of a sweep with rows that is there already."""
         folder = self.folder
+        check_outside(folder)
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"cannot write to {folder}: it is a file; choose a folder")
         if not folder.is_dir() or not any(folder.iterdir()):
@@ -118,6 +120,13 @@ class Store:
             return None
         if before.get("asked") != json.loads(json.dumps(told["asked"])) and not extend:
             raise OutputError(f"{folder} holds another sweep; choose another folder with --out, or add to it with --extend")
+        old, new = (told.get("data", {}) for told in (before, told))
+        changed = [name for name in new if old.get(name, new[name]) != new[name]]
+        if changed and not extend:
+            raise OutputError(
+                f"{folder} holds the same sweep on other prices: {changed[0]} has changed; choose another folder with --out, or "
+                "add to it with --extend"
+            )
         return before
 
     def __enter__(self) -> Self:

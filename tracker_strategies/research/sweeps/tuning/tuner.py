@@ -146,7 +146,7 @@ def run_tuning(
     per_fold = _trials(tuning)
     watcher = watcher or Unwatched()
     made: list[Choice] = []
-    told = description(tuning.tell(), per_fold * len(splits))
+    told = description(tuning.tell(), per_fold * len(splits), panels)
     with Store(folder, told, extend=extend) as store, Interrupts(watcher) as interrupts:
         try:
             with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
