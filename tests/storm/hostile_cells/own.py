@@ -74,7 +74,7 @@ class Hostile(PATracker):
     def _memory(p):
         kept = globals().setdefault("KEPT", [])
         while True:
-            kept.append(np.ones(1 << 20))
+            kept.append(np.empty(1 << 20))
 
     @staticmethod
     def _die_once(p):
