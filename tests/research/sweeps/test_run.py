@@ -151,7 +151,7 @@ def test_a_failing_cell_is_a_row_with_its_error_and_the_others_are_run(tmp_path)
     summary = run_sweep(sweep, tmp_path, jobs=1)
     assert (summary.total, summary.failed) == (7, 4)  # both limits are too small for six names
     bad = {r["params"]: r for r in rows_of(tmp_path) if r["status"] == "error"}
-    assert bad['{"eps": 0.001, "max_weight": 0.01}']["error"].startswith("ParameterError: 6 names of at most 1 %")
+    assert bad['{"eps": 0.001, "max_weight": 0.01}']["error"].startswith("ParameterError: max_weight=1 %: 6 names")
     assert all(r["te_rms"] is None and r["active"] == [] for r in bad.values())
     told = how_far(tmp_path)
     assert (told["cells"], told["done"], told["failed"], told["running"]) == (7, 7, 4, False)

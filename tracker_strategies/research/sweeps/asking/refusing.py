@@ -62,8 +62,10 @@ def _values(candidate: Candidate, sweep: Sweep) -> Iterator[tuple[str, ...]]:
         return
     defaults = default_params(load_strategy(candidate.strategy))
     for key, domain in own.items():
-        value = "" if isinstance(domain, Range) else json.dumps(canonical(candidate.params.get(key, defaults[key])))
-        yield candidate.strategy, key, value
+        if not isinstance(domain, Range):
+            yield candidate.strategy, key, json.dumps(canonical(candidate.params.get(key, defaults[key])))
+        elif key in candidate.params:  # a default is no draw
+            yield candidate.strategy, key
 
 
 def _refusal(candidate: Candidate, sweep: Sweep, panel: MarketPanel) -> str:
