@@ -20,6 +20,22 @@ def parse_value(text: str) -> Any:
         return text.strip()
 
 
+def split_outside(text: str) -> list[str]:
+    """The parts between commas; one inside brackets or quotes separates nothing."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if letter == "," and not depth and not quote:
+            parts.append("")
+            continue
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        depth += 0 if quote else (letter in "([{") - (letter in ")]}")
+        parts[-1] += letter
+    return parts
+
+
 def parse_pairs(pairs: Iterable[str], what: str, example: str = "") -> dict[str, Any]:
     """``key=value`` texts as a dict; of a key that stands twice the last one counts.
 

@@ -17,9 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
-from datafeeds.files import staged_folder, write_json
+from datafeeds.files import check_place, staged_folder, write_json
 from tracker_strategies._version import DISTRIBUTION
 from tracker_strategies.analysis.entry import Entry
+from tracker_strategies.analysis.places import check_outside, refuse_other
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
 
@@ -50,19 +51,28 @@ def write_run(
     scored: RunRecord | None = None,
     eval_from: float | str | None = None,
     seed: int | None = None,
+    asked: Mapping[str, Any] | None = None,
+    force: bool = False,
 ) -> Path:
     """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders``, ``breaches`` and
     ``diagnostics`` (Parquet).
 
-    The folder appears whole or not at all; an older run in the same place is replaced, anything else there is left alone and
-    refused. Same inputs, same bytes, but for the time stamp in ``run.json``. Whoever wants a page calls
-    :func:`~tracker_strategies.analysis.pages.tear_sheet.tearsheet` on the folder after. ``scored`` is
-    ``record.since(eval_from)``, where somebody has it already.
+    The folder appears whole or not at all. An older run of the same strategy with the same parameters on the same data is
+    replaced; with ``force``, any run. Anything else there is left alone and refused. Same inputs, same bytes, but for the time
+    stamp in ``run.json``. Whoever wants a page calls :func:`~tracker_strategies.analysis.pages.tear_sheet.tearsheet` on the
+    folder after. ``scored`` is ``record.since(eval_from)``, where somebody has it already; ``asked`` is what a command was asked
+    for, by which :func:`check_run_place` knows the run again.
     """
     target = Path(folder).expanduser()
     scored = record.since(eval_from) if scored is None else scored
+    told = {**describe(record, scored, panel, eval_from=eval_from, seed=seed), "asked": asked}
+    if not force:
+        check_outside(target)
+        refuse_other(target / "run.json", {"strategy": told["strategy"]}, key="")
+        refuse_other(target / "run.json", told["params"], key="params")
+        refuse_other(target / "run.json", {"sha256": told["data"]["sha256"]}, key="data")
     with staged_folder(target, "run", RUN_FILES) as stage:
-        write_json(stage / "run.json", describe(record, scored, panel, eval_from=eval_from, seed=seed))
+        write_json(stage / "run.json", told)
         write_json(stage / "metrics.json", scored.metrics_by_target())
         dates = pd.DatetimeIndex(record.dates, name="date")
         pd.DataFrame(record.weights, index=dates, columns=list(record.symbols)).to_parquet(stage / "weights.parquet")
@@ -75,6 +85,18 @@ def write_run(
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
     return target
+
+
+def check_run_place(target: Path, asked: Mapping[str, Any], *, force: bool = False) -> None:
+    """Raise :class:`OutputError` where a run cannot be written: where other things lie, inside another result, or, without
+    ``force``, over a run that was asked for in another way. To fail before minutes of work, not after.
+    """
+    check_place(target, "run", RUN_FILES)
+    check_outside(target)
+    if not force:
+        refuse_other(target / "run.json", {"strategy": asked["strategy"]}, key="")
+        refuse_other(target / "run.json", {"sha256": asked["data"]}, key="data")
+        refuse_other(target / "run.json", asked)
 
 
 def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecord:

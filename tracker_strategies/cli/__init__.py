@@ -12,7 +12,7 @@ from datafeeds.errors import DataWarning
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.leaderboard import leaderboard
 from tracker_strategies.cli.mandate import app as mandate
-from tracker_strategies.cli.options import Adjust, AsJson, RunOptions, commands, grouped, is_run_folder
+from tracker_strategies.cli.options import Adjust, AsJson, Force, RunOptions, commands, grouped, is_run_folder
 from tracker_strategies.cli.paper import app as paper
 from tracker_strategies.cli.sweep import app as sweep
 from tracker_strategies.cli.sweep import tune
@@ -139,11 +139,13 @@ def fetch(
 
 
 @app.command()
-def demo(out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo") -> None:
+def demo(
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo", force: Force = False
+) -> None:
     """The recommended tracker, the plain one and the baselines on the bundled sample: 5 bp costs, fills at the next open."""
     from tracker_strategies.cli.run import run_demo
 
-    run_demo(out)
+    run_demo(out, force=force)
 
 
 @app.command()
@@ -160,6 +162,7 @@ def reproduce(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the data sets.")] = 0,
+    force: Force = False,
 ) -> None:
     """A paper's experiments with our code, its figures beside ours, and where they differ.
 
@@ -168,7 +171,7 @@ def reproduce(
     """
     from tracker_strategies.cli.reproduce import run_reproduction
 
-    run_reproduction(paper, out, sets=sets, runs=runs, data=data or (), seed=seed)
+    run_reproduction(paper, out, sets=sets, runs=runs, data=data or (), seed=seed, force=force)
 
 
 app.add_typer(sweep, name="sweep")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracker_strategies.cli.limits import MandateOptions, naming, sector_notes, sectors_of
-from tracker_strategies.cli.options import STOPPED, Cash, Fill, PriceOptions, grouped, said, words
+from tracker_strategies.cli.options import STOPPED, Cash, Fill, Force, PriceOptions, grouped, said, words
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import check_name, load_strategy
@@ -65,6 +65,7 @@ def leaderboard(
     ] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to the Markdown file instead of replacing it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON on stdout and nothing else.")] = False,
+    force: Force = False,
 ) -> None:
     """Every strategy on every market with the same bars: tracking error, turnover, net excess return, time per bar.
 
@@ -86,6 +87,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     from rich.console import Console
     from rich.markup import escape
 
+    from tracker_strategies.analysis.places import refuse_other
     from tracker_strategies.cli.progress import watching
     from tracker_strategies.research.leaderboard import rivals, tables
     from tracker_strategies.research.leaderboard.run import (
@@ -110,6 +112,12 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     if folder is not None:
         check_folder(folder)
     panels, left_out = open_markets(given["data"], how)
+    asked = {
+        "command": command_line({**given, "jobs": None}),
+        "data": {name: panel.fingerprint() for name, panel in panels.items()},
+    }
+    if folder is not None and not given["force"]:
+        refuse_other(folder / "leaderboard.json", asked)
     for name, panel in panels.items():
         for one in taking_part:
             own = {**limits.told(), **one.candidate.params}
@@ -128,7 +136,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         kept = f"finished rows are kept in {folder}, the same command goes on" if folder else "nothing is kept without --out"
         notes.print(f"stopped; {escape(kept)}")
         raise typer.Exit(STOPPED) from None
-    result |= {"left_out": left_out, "notes": remarks}
+    result |= {"left_out": left_out, "notes": remarks, "asked": asked}
     command = command_line(given)
     if given["markdown"] is not None:
         text = tables.markdown(result, command, heading=not given["append"])

@@ -93,6 +93,7 @@ Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder fo
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
 MetricsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
 NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a result of another strategy, other parameters or other data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
 
 
@@ -181,11 +182,10 @@ class StrategyOptions(MandateOptions, CostOptions, MarketOptions):
 
     def params_of(self, cls: type[TrackerStrategy]) -> dict[str, Any]:
         """The parameters of one strategy: those that it has, with ``none`` in the place of a number, and the limits of all."""
-        from tracker_strategies.strategies.registry import default_params
+        from tracker_strategies.strategies.registry import default_params, none_for
 
         known = default_params(cls)
-        own = {k: v for k, v in self.params.items() if k in known}
-        own = {k: None if v == "none" and not isinstance(known[k], str) else v for k, v in own.items()}
+        own = {k: none_for(v, known[k]) for k, v in self.params.items() if k in known}
         return {"fill": self.fill_mode, **own, **self.limit_params()}
 
 
@@ -199,6 +199,14 @@ class RunOptions(StrategyOptions):
     html: Html = None
     as_json: MetricsJson = False
     no_tearsheet: NoSheet = False
+    force: Force = False
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that a result depends on, but for strategy and data, which are not known by what they are called."""
+        shown = ("data", "out", "html", "as_json", "no_tearsheet", "force")
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in shown}
+        return {name: sorted(value) if isinstance(value, list) else value for name, value in told.items()}
 
 
 def commands(name: str, about: str, **more: Any) -> typer.Typer:

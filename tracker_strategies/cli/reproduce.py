@@ -15,7 +15,7 @@ from tracker_strategies.research.reproductions.papers import Asked, reproduce
 from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, in_words
 
 
-def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int) -> None:
+def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int, force: bool = False) -> None:
     """Run a paper's experiments and write its page."""
     console = Console()
     files = tuple(Path(name).expanduser() for name in data)
@@ -26,7 +26,7 @@ def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequen
         def tick(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
 
-        page, found = reproduce(paper, Path(out).expanduser(), Asked(sets, runs, files, seed, tick))
+        page, found = reproduce(paper, Path(out).expanduser(), Asked(sets, runs, files, seed, tick), force=force)
     for table in found.get("tables", {}).values():
         shown = Table(*map(str, table["head"]))
         for row in table["rows"]:

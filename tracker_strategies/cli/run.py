@@ -16,11 +16,10 @@ from rich.table import Table
 
 from datafeeds import MarketPanel
 from datafeeds.cleaning.report import SHOWN
-from datafeeds.files import check_place
 from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
+from tracker_strategies.analysis.runfolder import check_run_place, write_run
 from tracker_strategies.cli.limits import naming, sector_notes, sectors_of
 from tracker_strategies.cli.options import RunOptions
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
@@ -58,6 +57,8 @@ class Plan:
         First row that may be scored.
     places : mapping of names to folders
         Where results go; empty if they are only shown.
+    asked : mapping of names to mappings
+        By which a run is known again: another one is not replaced unasked.
     notes : tuple of str
         What a user should know before it runs: which strategies do not have a parameter, which names have no sector.
     """
@@ -67,6 +68,7 @@ class Plan:
     sectors: Mapping[str, str]
     first: int
     places: Mapping[str, Path]
+    asked: Mapping[str, Mapping[str, Any]]
     notes: tuple[str, ...] = ()
 
 
@@ -96,15 +98,16 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     first = start_row(panel.dates, options.eval_from)
     folder = None if options.out is None else Path(options.out).expanduser()
     places = {} if folder is None else {label: folder if len(runs) == 1 else folder / label for label in runs}
-    for place in places.values():
-        check_place(place, "run", RUN_FILES)
+    if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
+        raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
+    asked = {label: {"strategy": label, "data": panel.fingerprint(), **options.asked} for label in places}
+    for label, place in places.items():
+        check_run_place(place, asked[label], force=options.force)
         if page is not None and place.resolve() in page.resolve().parents:
             raise OutputError(
                 f"--html {options.html} lies in the run folder {place}, which is replaced as a whole; choose another"
             )
-    if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
-        raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
-    return Plan(panel, runs, sectors, first, places, notes)
+    return Plan(panel, runs, sectors, first, places, asked, notes)
 
 
 def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable[[Path], None]) -> list[RunRecord]:
@@ -130,7 +133,8 @@ def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable
             record = replace(record, strategy=name, sectors=plan.sectors or record.sectors)
             scored = record.scored_from(plan.first)
             if keep:
-                wrote(write_run(record, plan.places[name], panel, scored=scored, eval_from=options.eval_from, seed=seed))
+                told: dict[str, Any] = {"scored": scored, "eval_from": options.eval_from, "seed": seed, "asked": plan.asked[name]}
+                wrote(write_run(record, plan.places[name], panel, force=True, **told))  # whether it may was asked before
             found.append(scored)
     return found
 
@@ -149,9 +153,9 @@ def run_strategies(names: Sequence[str], options: RunOptions) -> None:
         draw_sheets(records, plan.places, baselines=records, console=console)
 
 
-def run_demo(out: str) -> None:
+def run_demo(out: str, *, force: bool = False) -> None:
     """The ensemble, PA and the baselines on the sample; see ``tracker demo --help``."""
-    options = RunOptions(cost_bps=DEMO_COST_BPS, out=out)
+    options = RunOptions(cost_bps=DEMO_COST_BPS, out=out, force=force)
     plan, console = plan_runs(DEMO, options), Console()
     panel = plan.panel
     console.print(f"{panel.n_assets} large US stocks and the S&P 500, {panel.day(0)} to {panel.day(-1)}, {panel.n_bars} bars.")

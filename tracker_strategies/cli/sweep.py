@@ -144,6 +144,17 @@ class WorkOptions:
         str | None,
         typer.Option(metavar="tcp://HOST:PORT", help="Run on the workers of a Dask scheduler instead.", show_default=False),
     ] = None
+    cell_seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", help="A cell that takes longer is stopped, and is a failed row.")
+    ] = 3600.0
+    cell_memory: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GB",
+            help="Memory that a cell may take; the machine's, divided by the number of processes, by default.",
+            show_default=False,
+        ),
+    ] = None
     extend: Annotated[
         bool, typer.Option("--extend", help="Add to another sweep in the same folder; its rows count as trials.")
     ] = False

@@ -21,10 +21,10 @@ from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOption
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, units
+from tracker_strategies.research.sweeps.asking.refusing import checked_panels
 from tracker_strategies.research.sweeps.asking.space import Space, parse_domains
-from tracker_strategies.research.sweeps.asking.spec import HOW_PRICES, Halving, Sweep, open_panels
+from tracker_strategies.research.sweeps.asking.spec import HOW_PRICES, Halving, Sweep
 from tracker_strategies.research.sweeps.asking.values import in_words, limits_in_words, setting_words
 from tracker_strategies.research.sweeps.asking.windows import WalkForward
 from tracker_strategies.research.sweeps.running.driver import Summary, run_sweep
@@ -38,15 +38,14 @@ def sweep_command(
 ) -> None:
     """``tracker sweep run``."""
     sweep = sweep_of(strategies, options) if config is None else Sweep.from_toml(config)
-    console, panels = Console(stderr=True), open_panels(sweep)
-    refuse_limits(sweep, sweep.contexts(panels), panels)  # a refusal is one line, without what would have been said before a run
+    console, panels = Console(stderr=True), checked_panels(sweep)
     _say_before(console, sweep, {data.source: panel.symbols for data, panel in panels.items()})
     with watching(console) as watcher:
         summary = run_sweep(sweep, out, watcher=watcher, retry=retry, panels=panels, **asdict(work))
     _say(console, summary)
     if summary.stopped:
         raise typer.Exit(STOPPED)
-    if summary.failed and summary.failed == summary.total:
+    if summary.nothing_went_well:
         raise typer.Exit(1)
 
 

@@ -180,6 +180,11 @@ def default_params(cls: type[TrackerStrategy]) -> dict[str, Any]:
     return {**{k: v for k, v in every.items() if k not in common}, **{k: every[k] for k in common}}
 
 
+def none_for(value: Any, default: Any) -> Any:
+    """A value, or None for the word ``none`` where the default is no word."""
+    return None if isinstance(value, str) and value == "none" and not isinstance(default, str) else value
+
+
 def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
     """Raise :class:`ParameterError` for a name that the strategy does not have, or a budget that it has no use for."""
     known = default_params(cls)

@@ -69,6 +69,17 @@ def test_a_grid_has_every_combination_once_and_forgets_what_only_repeats_a_defau
     assert {c.params.get("eps") for c in found if c.strategy == "apas"} == {1e-4, 3e-4}
 
 
+def test_none_and_tuples_can_be_written():
+    domains = parse_domains(["max_weight=none,5%", "blend=(0.5,0.5),[1,0]", "side=none,'a,b'", "exclude=('A','B'),none"])
+    assert domains["blend"] == ((0.5, 0.5), [1, 0])
+    assert domains["side"] == ("none", "a,b")
+    space = Space(("apas",), {key: domains[key] for key in ("max_weight", "side", "exclude")})
+    tried = [tuple(c.params.get(key) for key in ("max_weight", "side", "exclude")) for c in space.grid()]
+    assert {weight for weight, _, _ in tried} == {None, "5%"}  # none where a number belongs is nothing
+    assert "none" in {side for _, side, _ in tried}  # where a word belongs it is a word
+    assert {exclude for _, _, exclude in tried} == {None, ("A", "B")}
+
+
 def test_a_strategy_of_its_own_takes_its_own_values():
     space = Space(("pa", "pas"), {"eps": (1e-3, 2e-3), "pas.eps": (5e-3,)})
     assert [c.params["eps"] for c in space.grid()] == [1e-3, 2e-3, 5e-3]

@@ -2,15 +2,19 @@
 
 import base64
 import json
+import os
 import re
+import signal
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from datafeeds import MarketPanel, synthetic_market
 from tracker_strategies import CostModel
 from tracker_strategies.analysis.pages.charts import pareto
+from tracker_strategies.cli import app
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, read_rows, run_sweep
 from tracker_strategies.research.sweeps.judging.report import findings, write_report
@@ -258,10 +262,55 @@ def test_another_objective_another_order(swept):
 def test_a_folder_without_rows_is_named(tmp_path):
     with pytest.raises(OutputError, match="holds no sweep"):
         write_report(tmp_path)
-    sweep = Sweep(Space(("pa",), {"eps": (-1.0, -2.0)}), data=("synthetic:n_assets=3,n_bars=40",), baselines=())
+    sweep = Sweep(Space(("pa",), {"max_weight": (0.01, 0.02)}), data=("synthetic:n_assets=3,n_bars=40",), baselines=())
     run_sweep(sweep, tmp_path / "failed", jobs=1)
     with pytest.raises(OutputError, match=r"all 2 cells of .* failed, the first with ParameterError"):
         write_report(tmp_path / "failed")
+
+
+class StopAt(Unwatched):
+    """A watcher that presses Ctrl-C at a row."""
+
+    def __init__(self, row):
+        self.left = row
+
+    def row(self, row):
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("rows", [1, 6])
+def test_an_unfinished_sweep_says_so_everywhere_and_counts_the_plan(tmp_path, rows):
+    source = parquet(synthetic_market(6, 200, seed=5), tmp_path)
+    eps = tuple(np.geomspace(1.5e-5, 1e-2, 22).tolist())
+    sweep = Sweep(Space(("pa",), {"eps": eps}), data=(source,), baselines=("equal-weight", "pa"))
+    folder = tmp_path / "sweep"
+    assert run_sweep(sweep, folder, jobs=1, watcher=StopAt(rows)).stopped
+    found = write_report(folder, draws=200)
+    done = found["rows"]
+    assert rows <= done < 24
+    assert (found["cells"], found["finished"]) == (24, False)
+    said = f"The sweep is unfinished: {done} of 24 cells have rows. p-values count all 24."
+    assert found["settings"][0]["warnings"][0] == said
+    assert said in (folder / "report.html").read_text()
+    assert said in (folder / "comparison.html").read_text()
+    assert f"{done} of 24 cells" in (folder / "report.html").read_text()
+    shown = CliRunner().invoke(app, ["sweep", "report", str(folder), "--draws", "200"]).output
+    assert said in " ".join(shown.split())
+    results = load(folder)
+    setting, planned = results.settings[0], 24 / done
+    assert found["settings"][0]["trials_planned"] == round(planned * len(setting.entries))
+    baseline, resamples = setting.find("equal-weight"), setting.resamples(200)
+    _, alone = setting.against(baseline, resamples, 0.05)
+    _, counted = setting.against(baseline, resamples, 0.05, planned)
+    np.testing.assert_allclose(counted.p, np.minimum(1.0, np.where(alone.p < 1.0, planned * alone.p, 1.0)))
+    assert (counted.low <= alone.low).all()
+    assert (counted.high >= alone.high).all()
+    run_sweep(sweep, folder, jobs=1)
+    whole = write_report(folder, draws=200)
+    assert whole["finished"]
+    assert "sweep is unfinished" not in (folder / "report.html").read_text() + (folder / "comparison.html").read_text()
 
 
 def test_a_sweep_without_a_baseline_claims_nothing(tmp_path):
@@ -303,11 +352,11 @@ def test_dropped_candidates_count_as_trials_but_cannot_win(tmp_path):
 
 
 def test_what_failed_is_said(tmp_path):
-    sweep = Sweep(Space(("pa",), {"eps": (1e-3, -1.0)}), data=("synthetic:n_assets=3,n_bars=60",))
+    sweep = Sweep(Space(("pa",), {"max_weight": (0.5, 0.01)}), data=("synthetic:n_assets=3,n_bars=60",))
     run_sweep(sweep, tmp_path, jobs=1)
     found = write_report(tmp_path, draws=200)
     assert found["failed"] == 1
-    assert any("1 candidates failed" in words and "eps" in words for words in found["settings"][0]["warnings"])
+    assert any("1 candidates failed" in words and "max_weight" in words for words in found["settings"][0]["warnings"])
 
 
 def test_the_frontier_has_exactly_the_points_that_nobody_beats():

@@ -14,7 +14,7 @@ import pytest
 from datafeeds import synthetic_market
 from tracker_strategies import CostModel, backtest
 from tracker_strategies.errors import DataError, ParameterError
-from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, WorkerError, read_rows, run_sweep
+from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, read_rows, run_sweep
 from tracker_strategies.research.sweeps.running.driver import Unwatched
 from tracker_strategies.research.sweeps.running.status import how_far
 from tracker_strategies.research.sweeps.running.store import SCHEMA, VOLATILE
@@ -147,22 +147,55 @@ def test_a_sweep_that_was_killed_outright_goes_on(undisturbed, csv, tmp_path):
 
 
 def test_a_failing_cell_is_a_row_with_its_error_and_the_others_are_run(tmp_path):
-    sweep = Sweep(Space(("pa",), {"eps": (1e-4, -1.0), "max_weight": (None, 0.01)}), data=(SMALL,))
+    sweep = Sweep(Space(("pa",), {"eps": (1e-4, 1e-3), "max_weight": (None, 0.01, 0.02)}), data=(SMALL,))
     summary = run_sweep(sweep, tmp_path, jobs=1)
-    assert (summary.total, summary.failed) == (5, 3)  # eps = -1, max_weight = 0.01 for six names, and both
+    assert (summary.total, summary.failed) == (7, 4)  # both limits are too small for six names
     bad = {r["params"]: r for r in rows_of(tmp_path) if r["status"] == "error"}
-    assert bad['{"eps": -1}']["error"].startswith("ParameterError: eps")
+    assert bad['{"eps": 0.001, "max_weight": 0.01}']["error"].startswith("ParameterError: max_weight=1 %: 6 names")
     assert all(r["te_rms"] is None and r["active"] == [] for r in bad.values())
     told = how_far(tmp_path)
-    assert (told["cells"], told["done"], told["failed"], told["running"]) == (5, 5, 3, False)
-    assert sum(told["errors"].values()) == 3
-    assert run_sweep(sweep, tmp_path, jobs=1).ran == 0
-    assert run_sweep(sweep, tmp_path, jobs=1, retry=True).ran == 3
-    assert len(rows_of(tmp_path)) == 5
+    assert (told["cells"], told["done"], told["failed"], told["running"]) == (7, 7, 4, False)
+    assert sum(told["errors"].values()) == 4
+    again = run_sweep(sweep, tmp_path, jobs=1)
+    assert (again.ran, again.failed_before) == (0, 4)
+    assert run_sweep(sweep, tmp_path, jobs=1, retry=True).ran == 4
+    assert len(rows_of(tmp_path)) == 7
 
 
-def test_a_worker_that_dies_is_a_named_error_and_rows_are_kept(tmp_path):
-    class KillAWorker(Unwatched):
+def test_values_that_a_strategy_refuses_are_refused_before_anything_runs(tmp_path):
+    for domains, words in (
+        ({"eps": (1e-4, -1.0, -2.0)}, "pa eps=-1: eps must be .*, got -1.0; 1 more would be refused"),
+        ({"eps": ("much",)}, "pa eps=much: eps must be"),
+        ({"rebalance": ("sometimes",)}, "pa rebalance=sometimes: "),
+        ({"max_weight": (0.5, 1.5)}, "max_weight"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            run_sweep(Sweep(Space(("pa",), domains), data=(SMALL,)), tmp_path / "never", jobs=1)
+    random = Sweep(Space(("pa",), {"eps": Range(-2.0, -1.0)}), data=(SMALL,), search="random", trials=3)
+    with pytest.raises(ParameterError, match="pa eps=-"):
+        run_sweep(random, tmp_path / "never", jobs=1)
+    assert not (tmp_path / "never").exists()
+
+
+def test_combinations_of_good_values_that_do_not_go_together_fail_alone(tmp_path):
+    """Of APAS, eps must not be below nu."""
+    sweep = Sweep(Space(("apas",), {"eps": (1e-4, 5e-4), "nu": (1e-4, 3e-4)}), data=(SMALL,), baselines=())
+    assert run_sweep(sweep, tmp_path, jobs=1).failed == 1
+
+
+def test_rows_of_another_sweep_in_the_folder_are_counted(tmp_path):
+    one, two = (Sweep(Space(("pa",), {"eps": eps}), data=(SMALL,), baselines=()) for eps in ((1e-3, 2e-3), (2e-3, 3e-3, 4e-3)))
+    run_sweep(one, tmp_path, jobs=1)
+    run_sweep(two, tmp_path, jobs=1, extend=True, watcher=StopAfter(1))
+    for _ in range(2):
+        told = how_far(tmp_path)
+        assert told["cells"] == 4
+        assert (told["done"] == 4) is (run_sweep(two, tmp_path, jobs=1).ran == 0)
+    assert (how_far(tmp_path)["cells"], how_far(tmp_path)["done"]) == (4, 4)
+
+
+def test_what_a_killed_process_had_is_run_by_another(undisturbed, csv, tmp_path):
+    class KillAProcess(Unwatched):
         killed = False
 
         def row(self, row):
@@ -170,14 +203,9 @@ def test_a_worker_that_dies_is_a_named_error_and_rows_are_kept(tmp_path):
                 self.killed = True
                 os.kill(int(row["worker"].split(":")[1]), signal.SIGKILL)
 
-    space = Space(("pa",), {"eps": tuple(np.geomspace(1e-5, 1e-2, 60).tolist())})
-    sweep = Sweep(space, data=("synthetic:n_assets=20,n_bars=400",))
-    with pytest.raises(WorkerError, match="a worker process died"):
-        run_sweep(sweep, tmp_path, jobs=2, watcher=KillAWorker())
-    kept = len(rows_of(tmp_path))
-    assert kept >= 1
-    assert run_sweep(sweep, tmp_path, jobs=2).before == kept
-    assert len(rows_of(tmp_path)) == 62
+    summary = run_sweep(sweep_of(csv), tmp_path, jobs=2, watcher=KillAProcess())
+    assert (summary.ran, summary.failed) == (84, 0)
+    assert rows_of(tmp_path) == undisturbed
 
 
 def test_random_search_is_the_same_for_any_number_of_processes(tmp_path):
@@ -232,6 +260,10 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(tmp_path, csv
     ):
         with pytest.raises(error):
             run_sweep(sweep, folder, **options)
+        assert not folder.exists()
+    for options in ({"cell_seconds": 0}, {"cell_seconds": "long"}, {"cell_memory": -1.0}):
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            run_sweep(Sweep(Space(("pa",)), data=(csv,)), folder, **options)
         assert not folder.exists()
     for options in ({"jobs": 0}, {"jobs": 2, "scheduler": "tcp://127.0.0.1:1"}):
         with pytest.raises(ParameterError, match="jobs"):

@@ -103,8 +103,8 @@ def test_a_finished_row_goes_before_a_failed_one_of_the_same_cell(tmp_path):
     with Store(tmp_path, TOLD) as store:
         store.add(row(1, ok=False))
         store.flush()
-        assert store.done() == {row(1)["key"]}
-        assert store.done(retry=True) == set()
+        assert store.done() == {row(1)["key"]: False}
+        assert store.done(retry=True) == {}
         store.add(row(1))
     assert [r["status"] for r in read_rows(tmp_path, ("status",)).to_pylist()] == ["ok"]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import queue
+import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from tracker_strategies.errors import MissingExtraError, ParameterError
+from tracker_strategies.papertrade.brokers.secret_texts import Mask
 from tracker_strategies.papertrade.errors import (
     BrokerError,
     BrokerKeysError,
@@ -28,6 +31,12 @@ TIMEOUT = (5.0, 20.0)
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: Longest that a broker may ask us to wait.
 LONGEST_WAIT = 65.0
+#: Seconds for a whole answer, however it comes: one that drips in byte by byte is never late by the limits of single reads.
+WHOLE_ANSWER = 30.0
+#: Seconds that may be spent on answers to one question, all attempts together.
+WHOLE_QUESTION = 60.0
+#: Letters of what went wrong that are told.
+_TOLD = 500
 
 T = TypeVar("T")
 
@@ -49,7 +58,7 @@ def check_address(url: str) -> str:
         )
     if parts.scheme == "https" and host == PAPER_HOST and port in (None, 443):
         return url
-    if parts.scheme in ("http", "https") and (host == "localhost" or _is_loopback(host)):
+    if parts.scheme in ("http", "https") and is_this_computer(url):
         return url
     raise LiveEndpointError(
         f"{url} is not a paper account: only https://{PAPER_HOST} and this computer (127.0.0.1) are allowed; "
@@ -63,9 +72,11 @@ def stream_address(url: str) -> str:
     return f"{'wss' if scheme == 'https' else 'ws'}://{rest}/stream"
 
 
-def _is_loopback(host: str) -> bool:
+def is_this_computer(url: str) -> bool:
+    """Whether an address is one of this computer."""
+    host = urlsplit(url.strip()).hostname or ""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
@@ -92,7 +103,7 @@ class Line:
     """
 
     def __init__(self, client: Any, keys: tuple[str, ...], pause: Callable[[float], None] = time.sleep) -> None:
-        self._client, self._keys, self._pause = client, keys, pause
+        self._client, self._mask, self._pause = client, Mask(keys), pause
         # alpaca-py has no parameters for these two; the extra pins the version in which they were looked at.
         client._retry = 0
         for scheme in ("http://", "https://"):
@@ -100,10 +111,15 @@ class Line:
 
     def read(self, what: str, question: Callable[[Any], T]) -> T:
         """Ask, again if need be."""
+        spent = 0.0
         for pause in PAUSES:
+            begun = time.monotonic()
             try:
                 return self._call(what, question)
             except BrokerUnavailableError as problem:
+                spent += time.monotonic() - begun
+                if spent >= WHOLE_QUESTION:
+                    raise
                 self._pause(max(pause, problem.wait))
         return self._call(what, question)
 
@@ -116,23 +132,25 @@ class Line:
         from requests import RequestException
 
         try:
-            return question(self._client)
+            return _in_time(lambda: question(self._client))
         except APIError as problem:
             raise self._meaning(what, problem) from None
         except BrokerError:
             raise
-        except RequestException as problem:
+        except (RequestException, TimeoutError) as problem:
             raise BrokerUnavailableError(
                 self._clean(f"{what}: no usable answer from Alpaca ({type(problem).__name__}: {problem})")
             ) from None
         except Exception as problem:  # alpaca-py parses whatever arrives: what it cannot digest may surface as anything
+            words = self._clean(str(problem))[:200]
             raise BrokerUnavailableError(
-                self._clean(f"{what}: Alpaca's answer cannot be read ({type(problem).__name__}: {str(problem)[:200]})")
+                self._clean(f"{what}: Alpaca's answer cannot be read ({type(problem).__name__}: {words})")
             ) from None
 
     def _meaning(self, what: str, problem: Any) -> BrokerError:
         status = int(problem.status_code or 0)
         code, message, whole = _body(str(problem))
+        message = self._clean(message)[:200]
         text = self._clean(f"{what}: Alpaca answers {status}{f' (code {code})' if code else ''}: {message}")
         if status == 401 or (status == 403 and whole and code // 100_000 != 403):
             return BrokerKeysError(f"{text}. Check {KEY} and {SECRET}, and that they belong to the paper account")
@@ -145,11 +163,8 @@ class Line:
         return unavailable
 
     def _clean(self, text: str) -> str:
-        """Text on one line, without the keys."""
-        for key in self._keys:
-            if key:
-                text = text.replace(key, "***")
-        return " ".join(text.split())[:500]
+        """Text on one line, without the keys, and only then cut."""
+        return self._mask.clean(text)[:_TOLD]
 
 
 def _body(text: str) -> tuple[int, str, bool]:
@@ -159,7 +174,7 @@ def _body(text: str) -> tuple[int, str, bool]:
         code = content.get("code", 0)
         return (int(code) if isinstance(code, (int, float)) and 0 <= code < 1e9 else 0), str(content.get("message", "")), True
     except (ValueError, AttributeError, TypeError, OverflowError):
-        return 0, text[:200], False
+        return 0, text, False
 
 
 def _wait(problem: Any) -> float:
@@ -185,10 +200,36 @@ def _patient_adapter() -> Any:
     return Patient(max_retries=0)
 
 
+def _in_time(call: Callable[[], T]) -> T:
+    """What a call returns or raises, if it does so in time; else :class:`TimeoutError`.
+
+    It is made in a thread, which is left to itself when time is up: nothing in Python ends a read that goes on and on. Whoever
+    waits for it goes on, and lets go of what it holds.
+    """
+    done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def make() -> None:
+        try:
+            done.put((call(), None))
+        except BaseException as problem:
+            done.put((None, problem))
+
+    threading.Thread(target=make, daemon=True).start()
+    try:
+        found, problem = done.get(timeout=WHOLE_ANSWER)
+    except queue.Empty:
+        raise TimeoutError(f"no whole answer within {WHOLE_ANSWER:g} seconds") from None
+    if problem is not None:
+        raise problem
+    return cast(T, found)
+
+
 def make_client(url: str, key: str, secret: str) -> Any:
-    """alpaca-py's client for a paper account."""
+    """alpaca-py's client for a paper account. A proxy of the environment is for the world outside, never for this computer."""
     try:
         from alpaca.trading.client import TradingClient
     except ImportError:
         raise MissingExtraError("the broker alpaca needs alpaca-py: pip install 'backtrader-index-tracker[paper]'") from None
-    return TradingClient(key, secret, paper=True, url_override=check_address(url))
+    client = TradingClient(key, secret, paper=True, url_override=check_address(url))
+    client._session.trust_env = not is_this_computer(url)
+    return client

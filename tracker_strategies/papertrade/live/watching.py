@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError, LockedError
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.errors import BrokerError, ClockError, PaperError, RiskError
+from tracker_strategies.papertrade.errors import BrokerError, ClockError, PaperError, ReconcileError, RiskError
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.market.session_clocks import WallClock
 from tracker_strategies.papertrade.step import StepResult
@@ -20,6 +20,8 @@ AFTER_CLOSE = timedelta(minutes=20)
 AFTER_OPEN = timedelta(minutes=2)
 #: How far this computer's clock may be from the broker's.
 MAX_SKEW = timedelta(minutes=2)
+#: Looks at an account that is said to be another than it should be, before a person is left to find out why.
+DOUBTS = 6
 #: Between two looks when something was not ready: data that are late, a broker that does not answer.
 AGAIN = timedelta(minutes=5)
 
@@ -80,7 +82,8 @@ def watch(
 ) -> None:
     """Step now, and then after every close (and, while buys wait for sells, after every open), for ever.
 
-    What is not ready is tried again every few minutes; what needs a person is said, and tried again after the next session.
+    What is not ready, and a broker's account that is not what it should be, is looked at again every few minutes; what needs a
+    person is said, and tried again after the next session.
 
     Parameters
     ----------
@@ -90,6 +93,7 @@ def watch(
         Believe moves of a price up to this.
     """
     clock = WallClock(account.config.calendar, time_of_day)
+    doubted, doubts = "", 0
     while rounds is None or rounds > 0:
         rounds = None if rounds is None else rounds - 1
         soon = False
@@ -103,6 +107,10 @@ def watch(
         except (DataError, BrokerError, LockedError, ClockError) as problem:
             complain(f"{type(problem).__name__}: {problem}")
             soon = True
+        except ReconcileError as problem:  # positions may be told late by the broker: they are asked for again before the night
+            complain(f"{type(problem).__name__}: {problem}")
+            doubted, doubts = str(problem), doubts + 1 if doubted == str(problem) else 1
+            soon = doubts <= DOUBTS
         except PaperError as problem:
             complain(f"{type(problem).__name__}: {problem}")
         if rounds == 0:

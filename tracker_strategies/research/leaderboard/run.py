@@ -17,11 +17,12 @@ from typing import Any
 from datafeeds import MarketPanel, MarketSource
 from datafeeds.files import check_place, write_json
 from tracker_strategies._fingerprint import code_version
+from tracker_strategies.analysis.places import PART_OF_A_LEADERBOARD, check_outside
 from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import Data
-from tracker_strategies.research.sweeps.asking.limits import refuse_limits
+from tracker_strategies.research.sweeps.asking.refusing import refuse
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.spec import Sweep
 from tracker_strategies.research.sweeps.running.driver import Watcher, run_sweep
@@ -41,7 +42,7 @@ SKFOLIO = "tracker_strategies.research.leaderboard.rivals:SkfolioTracker"
 #: best of eight starts does.
 AT_THEIR_BEST: Mapping[str, Mapping[str, Any]] = {"slait": {"starts": 1}}
 #: The page with all runs bar by bar, and the folder of the sweep beside it.
-COMPARISON, SWEEP = "comparison.html", "sweep"
+COMPARISON, SWEEP = "comparison.html", PART_OF_A_LEADERBOARD
 FIGURES = ("te_rms", "tracking_difference", "turnover", "n_holdings", "n_bars")
 
 
@@ -119,6 +120,7 @@ def setting_label(name: str, coordinates: str, cost: float | None) -> str:
 def check_folder(folder: Path) -> None:
     """Raise :class:`OutputError` unless a leaderboard could be written there, in the place of an earlier one if need be."""
     check_place(folder, "leaderboard", {"leaderboard.html", "leaderboard.json", COMPARISON, SWEEP})
+    check_outside(folder)
 
 
 def open_markets(sources: Sequence[str], how: MarketSource | None = None) -> tuple[dict[str, MarketPanel], dict[str, str]]:
@@ -234,7 +236,7 @@ def run_leaderboard(
     }
     opened = {data[name]: panel for name, panel in panels.items()}
     contexts = list(board.contexts(opened))
-    refuse_limits(board, contexts, opened)
+    refuse(board, contexts, opened)
     settings = {"fill": fill, "cost_bps": cost_bps, "eval_from": eval_from, "jobs": jobs, "cash": cash, "mandate": board.mandate}
     result: dict[str, Any] = {"settings": settings, "markets": about, "rows": []}
     if folder is not None:

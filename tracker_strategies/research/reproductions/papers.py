@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tracker_strategies.analysis.pages.page import check_page
+from tracker_strategies.analysis.places import check_outside, refuse_other
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.reproductions._steps import Progress
 
@@ -35,9 +37,16 @@ class Asked:
     seed: int = 0
     progress: Progress | None = field(default=None, compare=False)
 
+    def told(self) -> dict[str, Any]:
+        """What the results depend on, as plain values; files by what is in them."""
+        files = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.files if path.is_file()]
+        return {"sets": self.sets, "runs": self.runs, "seed": self.seed, "files": files}
 
-def reproduce(paper: str, folder: Path, asked: Asked) -> tuple[Path, Result]:
+
+def reproduce(paper: str, folder: Path, asked: Asked, *, force: bool = False) -> tuple[Path, Result]:
     """Run a paper's experiments, write ``PAPER.html`` and ``PAPER.json`` into a folder, and return the page and what was found.
+
+    Those of an earlier run of the same experiments are replaced; with ``force``, of any.
 
     Raises
     ------
@@ -47,11 +56,15 @@ def reproduce(paper: str, folder: Path, asked: Asked) -> tuple[Path, Result]:
     if paper not in PAPERS:
         raise ParameterError(f"unknown paper {paper!r}; choose {', '.join(PAPERS)}")
     check_page(folder / f"{paper}.html")
+    check_outside(folder / paper)
+    told = asked.told()
+    if not force:
+        refuse_other(folder / f"{paper}.json", told)
     title, experiments = PAPERS[paper]
     result, parts = experiments(asked)
     from tracker_strategies.research.reproductions.page import write_paper  # draws charts
 
-    return write_paper(result, folder, paper, title, **parts), result
+    return write_paper({**result, "asked": told}, folder, paper, title, **parts), result
 
 
 def _apas(asked: Asked) -> tuple[Result, dict[str, Any]]:

@@ -7,6 +7,8 @@ from .asking.space import Space as Space
 from .asking.spec import Halving as Halving
 from .asking.spec import Sweep as Sweep
 from .asking.windows import WalkForward as WalkForward
+from .errors import CellDiedError as CellDiedError
+from .errors import CellTimeError as CellTimeError
 from .errors import WorkerError as WorkerError
 from .judging.report import write_report as write_report
 from .running.driver import Summary as Summary

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from datafeeds.texts import parse_value
+from datafeeds.texts import parse_value, split_outside
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.values import canonical
-from tracker_strategies.strategies.registry import NAMES, check_params, default_params, full_name, load_strategy
+from tracker_strategies.strategies.registry import NAMES, check_params, default_params, full_name, load_strategy, none_for
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,13 @@ class Range:
             return math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
         return float(rng.uniform(self.low, self.high))
 
+    def ends(self) -> tuple[float | int, float | int]:
+        """The least and the largest number that can be drawn, or next to it: an end itself is as good as never drawn."""
+        if self.whole:
+            return math.ceil(self.low), math.floor(self.high)
+        inside = 1e-9 * (self.high - self.low)
+        return self.low + inside, self.high - inside
+
     def tell(self) -> dict[str, Any]:
         """As in a TOML file."""
         return {"low": self.low, "high": self.high, "log": self.log, "whole": self.whole}
@@ -60,9 +67,12 @@ class Candidate:
 
     @classmethod
     def of(cls, strategy: str, params: Mapping[str, Any]) -> Self:
-        """Without parameters that only repeat a default: described alike, a run is the same run."""
+        """Without parameters that only repeat a default: described alike, a run is the same run. ``none`` in the place of a
+        number is None, as for ``tracker run``.
+        """
         defaults = default_params(load_strategy(strategy))
-        return cls(strategy, {k: v for k, v in params.items() if not _same(v, defaults[k])})
+        own = {k: none_for(v, defaults[k]) for k, v in params.items()}
+        return cls(strategy, {k: v for k, v in own.items() if not _same(v, defaults[k])})
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -142,6 +152,14 @@ class Space:
                 drawn = {k: d.draw(rng) if isinstance(d, Range) else d[int(rng.integers(len(d)))] for k, d in own.items()}
                 yield Candidate.of(name, drawn)
 
+    def corners(self) -> Iterator[Candidate]:
+        """Of each strategy with ranges, two candidates: all its ranges at their low ends, and all at their high ends."""
+        for name in self.strategies:
+            own = self.own(name)
+            if any(isinstance(domain, Range) for domain in own.values()):
+                for end in (0, 1):
+                    yield Candidate.of(name, {k: d.ends()[end] if isinstance(d, Range) else d[0] for k, d in own.items()})
+
     def tell(self) -> dict[str, Any]:
         """The domains as in a TOML file."""
         return {k: d.tell() if isinstance(d, Range) else list(d) for k, d in self.domains.items()}
@@ -164,11 +182,14 @@ def _domain(key: str, given: Any) -> Domain:
 
 
 def parse_domains(grid: Sequence[str], ranges: Sequence[str] = ()) -> dict[str, Domain]:
-    """``eps=1e-4,3e-4`` (values) and ``lam=1e-4:1e-1:log`` (ranges; ``:int`` for whole numbers) as domains."""
+    """``eps=1e-4,3e-4`` (values) and ``lam=1e-4:1e-1:log`` (ranges; ``:int`` for whole numbers) as domains.
+
+    A comma inside brackets or quotes belongs to its value: ``blend=(0.5,0.5),(1,0)`` are two.
+    """
     found: dict[str, Domain] = {}
     for text in grid:
         key, said = _pair(text, found, "--grid", "eps=1e-4,3e-4")
-        found[key] = tuple(parse_value(part) for part in said.split(","))
+        found[key] = tuple(parse_value(part) for part in split_outside(said))
     for text in ranges:
         key, said = _pair(text, found, "--range", "lam=1e-4:1e-1:log")
         low, *rest = said.split(":")

@@ -120,9 +120,9 @@ class Comparison:
     delta : (K,) float
         Improvement over the baseline in units of the objective, on the bars of the cell; positive is better.
     p : (K,) float
-        p-value of "no better than the baseline", adjusted for all K trials.
+        p-value of "no better than the baseline", adjusted for all trials.
     low, high : (K,) float
-        Interval of the improvement that holds for all K at once.
+        Interval of the improvement that holds for all at once.
     """
 
     delta: FloatArray
@@ -136,7 +136,13 @@ Group = tuple[NDArray[np.intp], NDArray[np.floating[Any]]]
 
 
 def compare(
-    groups: Iterable[Group], baseline: FloatArray, objective: Objective, resamples: Resamples, *, level: float = LEVEL
+    groups: Iterable[Group],
+    baseline: FloatArray,
+    objective: Objective,
+    resamples: Resamples,
+    *,
+    level: float = LEVEL,
+    planned: float = 1.0,
 ) -> Comparison:
     """Compare all cells of all groups with a baseline, in the order in which they come.
 
@@ -151,6 +157,9 @@ def compare(
         Of the T bars.
     level : float, default 0.05
         Of the simultaneous intervals.
+    planned : float, default 1
+        Times as many trials as there are here were planned. Those without a result could have been the best by luck as well: by
+        the union bound over so many blocks of trials like this one, p-values are so many times as large, and levels as small.
 
     Notes
     -----
@@ -178,11 +187,13 @@ def compare(
         t = delta[~same] / error[~same]
         moved += np.where(t > -limit, 0.0, t)
         np.maximum(best, moved.max(axis=1), out=best)
+    if not parts:
+        return Comparison(*np.zeros((4, 0)))
     delta, error, base_mean, n_bars = (np.concatenate(column) for column in zip(*parts, strict=True))
     t = np.divide(delta, error, out=np.zeros_like(delta), where=error > 0.0)
     beaten = draws - np.searchsorted(np.sort(best), t, side="left")
-    p = np.where(t > 0.0, (1.0 + beaten) / (1.0 + draws), 1.0)
-    reach = float(np.quantile(widest, 1.0 - level)) * error
+    p = np.where(t > 0.0, np.minimum(1.0, planned * (1.0 + beaten) / (1.0 + draws)), 1.0)
+    reach = float(np.quantile(widest, 1.0 - level / planned)) * error
 
     def in_units(gained: FloatArray) -> FloatArray:
         there, here = (figure(m, n_bars, objective) for m in (base_mean + objective.sign * gained, base_mean))

@@ -27,7 +27,7 @@ def page(results: Results, found: Mapping[str, Any], axes: tuple[str, str] | Non
             sections.append(section(told, results.objective, about=_about(told), tables=[best], charts=drawn))
     return render(
         "sweep.html",
-        title=f"{len(results.settings)} setting{'s' * (len(results.settings) > 1)}, {found['rows']:,} cells",
+        title=f"{len(results.settings)} setting{'s' * (len(results.settings) > 1)}, {_cells(found)} cells",
         lead=_lead(results, found),
         comparison=any(s.full for s in results.settings),
         sections=sections,
@@ -41,12 +41,16 @@ def section(told: Mapping[str, Any], objective: Objective, **parts: Any) -> dict
 
 
 def _lead(results: Results, found: Mapping[str, Any]) -> str:
-    said = f"Best by {results.objective.words}."
+    said = f"{results.unfinished} Best by {results.objective.words}.".strip()
     if found["failed"]:
         said += f" {found['failed']:,} cells failed."
     if found["rows_of_other_code"]:
         said += f" {found['rows_of_other_code']:,} rows of another version of the code are left out."
     return said
+
+
+def _cells(found: Mapping[str, Any]) -> str:
+    return f"{found['rows']:,}" if found["finished"] else f"{found['rows']:,} of {found['cells']:,}"
 
 
 def _about(told: Mapping[str, Any]) -> str:

@@ -68,12 +68,16 @@ def write_report(
 def findings(results: Results, *, draws: int = DRAWS) -> dict[str, Any]:
     """All that the report says, as plain values."""
     asked = results.asked
-    settings = [judge(s, tuple(asked.get("baselines", ())), results.level, draws) for s in results.settings]
+    baselines = tuple(asked.get("baselines", ()))
+    settings = [judge(s, baselines, results.level, draws, results.planned) for s in results.settings]
     for setting, found in zip(results.settings, settings, strict=True):
+        found["warnings"] = [*filter(None, [results.unfinished]), *found["warnings"]]
         found["train_test_rank_correlation"] = _rank_correlation(setting, results.training)
     return {
         "objective": results.objective.name,
         "rows": results.n_rows,
+        "cells": results.n_planned,
+        "finished": not results.unfinished,
         "failed": results.n_failed,
         "rows_of_other_code": results.n_other_code,
         "level": LEVEL,
@@ -83,16 +87,16 @@ def findings(results: Results, *, draws: int = DRAWS) -> dict[str, Any]:
     }
 
 
-def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int = DRAWS) -> dict[str, Any]:
+def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int = DRAWS, planned: float = 1.0) -> dict[str, Any]:
     """One setting: its best candidates, and whether the best of all is distinguishable from every baseline.
 
-    ``level`` is that of a claim: below it, an adjusted p-value counts.
+    ``level`` is that of a claim: below it, an adjusted p-value counts. ``planned`` times as many trials as have rows are counted.
     """
     resamples = setting.resamples(draws)
     base = {name: entry for name in baselines if (entry := setting.find(name)) is not None}
     versus: dict[str, dict[int, dict[str, float]]] = {}
     for name, entry in base.items():
-        ordered, c = setting.against(entry, resamples, level)
+        ordered, c = setting.against(entry, resamples, level, planned)
         columns = zip(ordered, c.delta.tolist(), c.p.tolist(), c.low.tolist(), c.high.tolist(), strict=True)
         versus[name] = {e.row: {"delta": d, "p": p, "low": lo, "high": hi} for e, d, p, lo, hi in columns}
     tried = [e for e in setting.full if not any(e is b for b in base.values())]
@@ -114,6 +118,7 @@ def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int
         "n_bars": setting.n_bars,
         "n_segments": len(setting.segments),
         "trials": len(setting.entries),
+        "trials_planned": round(planned * len(setting.entries)),
         "failed": len(setting.failures),
         "incomplete": setting.incomplete,
         "failures": setting.failures[:TOP],
@@ -146,7 +151,7 @@ def _warnings(setting: Setting, found: Mapping[str, Any], baselines: tuple[str, 
             f"The best cell, {name}, is not ahead of the baseline {other}."
             if against["delta"] <= 0.0
             else f"The best cell, {name}, is ahead of the baseline {other} by no more than luck explains: adjusted p = "
-            f"{against['p']:.2f} after {found['trials']} trials."
+            f"{against['p']:.2f} after {found['trials_planned']} trials."
         )
     if setting.n_bars < 100:
         words.append(f"Only {setting.n_bars} scored bars: intervals from so few are rough.")
@@ -202,7 +207,7 @@ def fields_of(results: Results, found: Mapping[str, Any]) -> list[Field]:
 
 def lead_of(results: Results) -> str:
     """What the curves are, in words."""
-    words = "Baselines and best candidates of the sweep, on the scored bars."
+    words = f"{results.unfinished} Baselines and best candidates of the sweep, on the scored bars.".strip()
     shown = [setting for setting in results.settings if setting.full]
     if any(setting.n_seeds > 1 for setting in shown):
         words += " Of several seeds: the mean of their active returns, the root mean square of their tracking errors."

@@ -98,10 +98,13 @@ class Setting:
 
         return ordered, paths()
 
-    def against(self, baseline: Entry, resamples: Resamples, level: float) -> tuple[list[Entry], Comparison]:
-        """All candidates but the baseline itself, and how they compare with it."""
+    def against(
+        self, baseline: Entry, resamples: Resamples, level: float, planned: float = 1.0
+    ) -> tuple[list[Entry], Comparison]:
+        """All candidates but the baseline itself, and how they compare with it where so many times as many were planned."""
         ordered, groups = self.groups([e for e in self.entries if e is not baseline])
-        found = compare(groups, self.paths[baseline.row].astype(np.float64), self.objective, resamples, level=level)
+        path = self.paths[baseline.row].astype(np.float64)
+        found = compare(groups, path, self.objective, resamples, level=level, planned=planned)
         scale = self.n_seeds if self.objective.path == "excess" else 1
         return ordered, Comparison(found.delta / scale, found.p, found.low / scale, found.high / scale)
 
@@ -127,8 +130,23 @@ class Results:
     n_rows: int
     n_failed: int
     n_other_code: int
+    n_planned: int
+    """Cells that the sweep stands for, with a row or not."""
     training: pd.DataFrame
     """Rows of training windows."""
+
+    @property
+    def unfinished(self) -> str:
+        """What to say of a sweep without all its rows; empty when it has them."""
+        if self.n_rows >= self.n_planned:
+            return ""
+        rows, planned = f"{self.n_rows:,}", f"{self.n_planned:,}"
+        return f"The sweep is unfinished: {rows} of {planned} cells have rows. p-values count all {planned}."
+
+    @property
+    def planned(self) -> float:
+        """Planned cells per cell with a row."""
+        return max(1.0, self.n_planned / self.n_rows)
 
     @property
     def level(self) -> float:
@@ -169,13 +187,14 @@ def load(folder: str | Path, objective: str | None = None) -> Results:
         n_rows=len(current),
         n_failed=int((current["status"] != "ok").sum()),
         n_other_code=len(rows) - len(current),
+        n_planned=about["cells"],
         training=good[good["part"] == "train"],
     )
 
 
 def _setting(name: tuple[Any, ...], rows: pd.DataFrame, failed: pd.DataFrame, objective: Objective) -> Setting:
-    # A candidate that went through several rungs counts with its longest run.
-    rows = rows.sort_values("stop", ascending=False).drop_duplicates(["strategy", "params", *SEGMENT])
+    # A candidate that went through several rungs counts with its longest run; one whose own file was changed, with its newest.
+    rows = rows.sort_values(["stop", "finished"], ascending=False).drop_duplicates(["strategy", "params", *SEGMENT])
     # One that got to its target later than others was scored on other bars: its path cannot be laid over theirs.
     late = (rows["first_day"] > rows.groupby(list(SEGMENT))["first_day"].transform("min")) | (
         rows["n_bars"] < rows.groupby([*SEGMENT, "stop"])["n_bars"].transform("max")

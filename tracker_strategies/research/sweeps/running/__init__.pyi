@@ -11,7 +11,4 @@ from .store import Store as Store
 from .store import read_batches as read_batches
 from .store import read_description as read_description
 from .store import read_rows as read_rows
-from .worker import drop_panels as drop_panels
-from .worker import keep_panels as keep_panels
 from .worker import one_thread as one_thread
-from .worker import window_record as window_record

@@ -7,19 +7,19 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from datafeeds import MarketPanel
-from tracker_strategies.research.sweeps.running.worker import drop_panels, keep_panels
+from tracker_strategies.research.sweeps.running.dask_worker import put_up, take_down
 
 
-class Shelf(WorkerPlugin):
-    """Puts panels on the shelf of each worker as it joins, and takes them off at the end."""
+class ShelfPlugin(WorkerPlugin):
+    """Puts panels on a shelf of each worker as it joins, and takes it down at the end."""
 
-    def __init__(self, panels: dict[str, MarketPanel]) -> None:
-        self.panels = panels
+    def __init__(self, name: str, panels: dict[str, MarketPanel]) -> None:
+        self.name, self.panels = name, panels
 
     def setup(self, worker: Any) -> None:
         """The worker has joined, or the sweep has begun."""
-        keep_panels(self.panels)
+        put_up(self.name, self.panels)
 
     def teardown(self, worker: Any) -> None:
         """The sweep is over."""
-        drop_panels(list(self.panels))
+        take_down(self.name)

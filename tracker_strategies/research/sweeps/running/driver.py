@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import signal
 import threading
@@ -16,11 +17,12 @@ from datafeeds import MarketPanel
 from tracker_strategies._fingerprint import code_version
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data
-from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
+from tracker_strategies.research.sweeps.asking.refusing import checked_panels
 from tracker_strategies.research.sweeps.asking.space import Candidate
-from tracker_strategies.research.sweeps.asking.spec import Context, Sweep, open_panels
+from tracker_strategies.research.sweeps.asking.spec import Context, Sweep
 from tracker_strategies.research.sweeps.asking.values import as_json
+from tracker_strategies.research.sweeps.running.crew import CELL_SECONDS, Allowance
 from tracker_strategies.research.sweeps.running.engines import Engine, engine_for
 from tracker_strategies.research.sweeps.running.store import Store, read_batches
 from tracker_strategies.research.sweeps.running.worker import Row
@@ -54,7 +56,9 @@ class Unwatched:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a sweep ended: cells in all, those that had rows before, run now, failed now; and whether it was stopped."""
+    """How a sweep ended: cells in all, those that had rows before, run now, failed now, whether it was stopped, and how many of
+    those before had failed.
+    """
 
     folder: Path
     total: int
@@ -62,6 +66,12 @@ class Summary:
     ran: int
     failed: int
     stopped: bool = False
+    failed_before: int = 0
+
+    @property
+    def nothing_went_well(self) -> bool:
+        """Whether every cell failed."""
+        return 0 < self.total <= self.failed + self.failed_before
 
 
 class Progress:
@@ -82,7 +92,7 @@ class Progress:
         self._interrupts.engine = engine
         self.code = code_version()
         self._stored, self._seen = store.done(retry=retry), set[str]()
-        self.before = self.ran = self.failed = 0
+        self.before = self.ran = self.failed = self.failed_before = 0
         watcher.begin(total, 0)
 
     def run(self, cells: Iterable[Cell], on_row: Callable[[Row], None] | None = None) -> None:
@@ -106,13 +116,14 @@ class Progress:
             self._seen.add(key)
             if key in self._stored:
                 self.before += 1
+                self.failed_before += not self._stored[key]
                 self.watcher.begin(self.total, self.before)
             else:
                 yield cell
 
     def summary(self, *, stopped: bool = False) -> Summary:
         """So far."""
-        return Summary(self.store.folder, self.total, self.before, self.ran, self.failed, stopped)
+        return Summary(self.store.folder, self.total, self.before, self.ran, self.failed, stopped, self.failed_before)
 
 
 def run_sweep(
@@ -124,6 +135,8 @@ def run_sweep(
     watcher: Watcher | None = None,
     extend: bool = False,
     retry: bool = False,
+    cell_seconds: float = CELL_SECONDS,
+    cell_memory: float | None = None,
     panels: Mapping[Data, MarketPanel] | None = None,
 ) -> Summary:
     """Run all cells of a sweep that have no row in ``folder`` yet.
@@ -143,8 +156,12 @@ def run_sweep(
         Add to another sweep in the same folder.
     retry : bool, default False
         Run failed cells again.
+    cell_seconds : float, default 3600
+        A cell that takes longer is stopped, and is a failed row.
+    cell_memory : float, optional
+        Gigabytes that a cell may take; by default the machine's memory divided by its processes.
     panels : mapping, optional
-        The sweep's panels, where they have been opened before: as :func:`~..asking.spec.open_panels` returns them.
+        The sweep's panels, where they have been opened before: as :func:`~..asking.refusing.checked_panels` returns them.
 
     Returns
     -------
@@ -157,19 +174,21 @@ def run_sweep(
         Before anything runs when the request makes no sense; later when the disk is full or the cluster goes away, with all
         finished rows kept.
     """
+    allowance = Allowance.of(cell_seconds, cell_memory)
     if sweep.search == "tpe":
         raise ParameterError(
             "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep has grid, random, halving"
         )
-    panels = open_panels(sweep) if panels is None else panels
+    panels = checked_panels(sweep) if panels is None else panels
     contexts = list(sweep.contexts(panels))
-    refuse_limits(sweep, contexts, panels)
     total = count_cells(sweep, contexts)
     watcher, progress = watcher or Unwatched(), None
-    with Store(folder, description(sweep.tell(), total), extend=extend) as store, Interrupts(watcher) as interrupts:
+    told = description(sweep.tell(), total, panels)
+    with Store(folder, told, extend=extend) as store, Interrupts(watcher) as interrupts:
         try:
-            with engine_for(panels, jobs=jobs, scheduler=scheduler) as engine:
+            with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
                 progress = Progress(store, engine, total, watcher, interrupts, retry=retry)
+                count_others(store, told, (context.cell(c, sweep) for context in contexts for c in sweep.candidates()))
                 if sweep.search == "halving":
                     run_halving(sweep, contexts, progress)
                 else:
@@ -188,6 +207,19 @@ def count_cells(sweep: Sweep, contexts: list[Context]) -> int:
     while len(sizes) < sweep.halving.rungs:
         sizes.append(sweep.halving.survivors(sizes[-1]))
     return (sum(sizes) + len(set(sweep.baselines))) * len(contexts)
+
+
+def count_others(store: Store, told: dict[str, Any], cells: Iterable[Cell]) -> None:
+    """Write ``sweep.json`` where a sweep was before; its ``cells`` count rows too that another has left: all of them are trials.
+    ``cells`` are those of this sweep, as far as they are known.
+    """
+    if store.before is None:
+        return
+    if (store.before["asked"], store.before["code"]) == (json.loads(json.dumps(told["asked"])), told["code"]):
+        others = max(0, store.before["cells"] - told["cells"])
+    else:
+        others = len(store.done_by(told["code"]) - {cell.key(told["code"]) for cell in cells})
+    store.describe(told | {"cells": told["cells"] + others})
 
 
 def run_halving(sweep: Sweep, contexts: list[Context], progress: Progress) -> None:
@@ -229,11 +261,12 @@ def _scores(folder: Path, name: str) -> Iterator[tuple[str, float]]:
                 yield key, value
 
 
-def description(asked: dict[str, Any], total: int) -> dict[str, Any]:
-    """``sweep.json``: what was asked for, how much that is, by which code."""
+def description(asked: dict[str, Any], total: int, panels: Iterable[Data] = ()) -> dict[str, Any]:
+    """``sweep.json``: what was asked for, how much that is, on which prices, by which code."""
     return {
         "asked": asked,
         "cells": total,
+        "data": {data.source: data.sha for data in panels if data.sha},
         "code": code_version(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -1,36 +1,25 @@
-"""Who runs the cells: processes of this machine (joblib), or a Dask cluster. Rows come back in the order they are finished."""
+"""Who runs the cells: processes of this machine, or a Dask cluster. Rows come back in the order they are finished."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import math
-import pickle
-import tempfile
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice, takewhile
-from pathlib import Path
+from itertools import islice
 from typing import Any, Protocol, Self
 
 from datafeeds import MarketPanel
 from tracker_strategies._fingerprint import code_version
-from tracker_strategies.errors import MissingExtraError, OutputError, ParameterError
+from tracker_strategies.errors import MissingExtraError, ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data
 from tracker_strategies.research.sweeps.errors import WorkerError
-from tracker_strategies.research.sweeps.running.worker import (
-    Row,
-    describe,
-    drop_panels,
-    evaluate,
-    failed,
-    keep_panels,
-    one_thread,
-    run_in_pool,
-    run_on_cluster,
-    version_words,
-)
+from tracker_strategies.research.sweeps.running.crew import Allowance, Crew
+from tracker_strategies.research.sweeps.running.dask_worker import run_on_cluster, version_words
+from tracker_strategies.research.sweeps.running.shelf import Shelf
+from tracker_strategies.research.sweeps.running.worker import Row, describe, failed
 
 #: Seconds to wait for a scheduler, and for its first worker.
 PATIENCE = 10.0
@@ -54,115 +43,82 @@ class Engine(Protocol):
         """Take no more cells and finish those under way, if that is better than to be interrupted; False if it is not."""
 
 
-def engine_for(panels: Mapping[Data, MarketPanel], *, jobs: int | None = None, scheduler: str | None = None) -> Engine:
+def engine_for(
+    panels: Mapping[Data, MarketPanel],
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    allowance: Allowance | None = None,
+) -> Engine:
     """Dask if there is a scheduler, else ``jobs`` processes of this machine; all cores by default."""
     shipped = {data.sha: panel for data, panel in panels.items() if not data.synthetic}
     if scheduler is not None:
         if jobs is not None:
             raise ParameterError("jobs and scheduler exclude each other: a cluster has the workers that were started for it")
-        return DaskEngine(scheduler, shipped)
-    return LocalEngine(jobs, shipped)
+        return DaskEngine(scheduler, shipped, allowance)
+    return LocalEngine(jobs, shipped, allowance)
 
 
 class LocalEngine:
-    """Processes of this machine, through joblib; in this very process when there is only one.
+    """Processes of this machine, each of which may die of its cell: see :mod:`~.crew`. Each computes with one thread."""
 
-    Panels are written to a temporary folder once and read by each process once. Each process computes with one thread.
-    """
-
-    def __init__(self, jobs: int | None, panels: Mapping[str, MarketPanel]) -> None:
+    def __init__(self, jobs: int | None, panels: Mapping[str, MarketPanel], allowance: Allowance | None = None) -> None:
         import joblib
 
         self._jobs = joblib.cpu_count() if jobs is None else jobs
         if isinstance(self._jobs, bool) or not isinstance(self._jobs, int) or self._jobs < 1:
             raise ParameterError(f"jobs={jobs!r} must be a number of processes >= 1")
-        self._panels = dict(panels)
+        self._panels, self._allowance = dict(panels), allowance or Allowance()
         self._draining = False
-        self._shelf: tempfile.TemporaryDirectory[str] | None = None
+        self._shelf: Shelf | None = None
 
     def __enter__(self) -> Self:
-        if self._jobs == 1:
-            keep_panels(self._panels)
-        else:
-            self._shelf = tempfile.TemporaryDirectory(prefix="tracker-sweep-", ignore_cleanup_errors=True)
-            try:
-                for name, panel in self._panels.items():
-                    with Path(self._shelf.name, name).open("wb") as file:
-                        pickle.dump(panel, file, protocol=pickle.HIGHEST_PROTOCOL)
-            except OSError as problem:
-                self._shelf.cleanup()
-                where = tempfile.gettempdir()
-                raise OutputError(
-                    f"cannot put the prices into {where} for the processes: {problem.strerror}; make room or set TMPDIR"
-                ) from None
+        self._shelf = Shelf(self._panels)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._shelf is None:
-            drop_panels(list(self._panels))
-        else:
-            self._shelf.cleanup()
-
-    def run(self, cells: Iterable[Cell]) -> Iterator[Row]:
-        """See :class:`Engine`."""
-        code = code_version()
-        if self._jobs == 1:
-            yield from self._here(cells, code)
-            return
-        import joblib
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
         assert self._shelf is not None
-        shelf = self._shelf.name
-        with joblib.parallel_config(backend="loky", n_jobs=self._jobs, inner_max_num_threads=1, idle_worker_timeout=60):
-            pool = joblib.Parallel(return_as="generator_unordered", pre_dispatch="2 * n_jobs")
-            rows = pool(joblib.delayed(run_in_pool)(cell, code, shelf) for cell in takewhile(lambda _: not self._draining, cells))
-        try:
-            for row in rows:  # noqa: UP028 - `yield from` would close the pool with this generator, and kill its processes
-                yield row
-        except BrokenProcessPool:
-            raise WorkerError(
-                "a worker process died, perhaps for want of memory; finished rows are kept. Run the same command to go on, with "
-                "fewer --jobs if memory was short"
-            ) from None
-        finally:  # whoever takes no more rows lets the processes finish what they have, rather than kill them
-            self._draining = True
-            for _ in rows:
-                pass
-            self._draining = False
+        self._shelf.remove()
+
+    def run(self, cells: Iterable[Cell], *, whole: bool = False) -> Iterator[Row]:
+        """See :class:`Engine`. With ``whole``, rows hold the records of their runs instead of figures."""
+        assert self._shelf is not None
+        crew = Crew(
+            self._jobs, code_version(), self._shelf.path, self._allowance, whole=whole, goes_on=lambda: not self._draining
+        )
+        return crew.run(cells)
 
     def drain(self) -> bool:
-        """A pool that is interrupted takes its processes down with it: better to let them finish what they have."""
-        self._draining = self._jobs > 1
-        return self._draining
-
-    def _here(self, cells: Iterable[Cell], code: str) -> Iterator[Row]:
-        with one_thread():
-            for cell in cells:
-                yield evaluate(cell, code)
+        """What is under way is worth finishing."""
+        self._draining = True
+        return True
 
 
 class DaskEngine:
     """The workers of a Dask scheduler, which may come and go.
 
     Panels travel as a worker plugin: the scheduler hands them to every worker once, to those that join later too, and they need
-    no replica to survive. A cell whose worker dies is run again on another by the scheduler.
+    no replica to survive. A worker runs its cells in a process beside it, so that a cell takes down neither the worker nor the
+    cells that travel with it. A cell whose worker dies is run again on another by the scheduler.
 
     Parameters
     ----------
     address : str
         Of the scheduler, such as ``tcp://10.0.0.5:8786``.
     panels : mapping of fingerprint to panel
+    allowance : Allowance
+        What a cell may take.
     """
 
-    def __init__(self, address: str, panels: Mapping[str, MarketPanel]) -> None:
+    def __init__(self, address: str, panels: Mapping[str, MarketPanel], allowance: Allowance | None = None) -> None:
         try:
             import distributed
         except ImportError:
             raise MissingExtraError("--scheduler needs Dask: pip install 'backtrader-index-tracker[cluster]'") from None
         self._dask, self._address, self._panels = distributed, address, dict(panels)
+        self._allowance = allowance or Allowance()
         self._client: Any = None
-        self._plugin = ""
+        self._plugin = f"tracker-panels-{uuid.uuid4().hex}"
 
     def __enter__(self) -> Self:
         self._knock()
@@ -176,9 +132,7 @@ class DaskEngine:
                     f"the scheduler at {self._address} has no workers; start some: dask worker {self._address}"
                 ) from None
             self._check_versions()
-            if self._panels:
-                self._plugin = f"tracker-panels-{uuid.uuid4().hex}"
-                self._client.register_plugin(_shelf_plugin(self._panels), name=self._plugin)
+            self._client.register_plugin(_shelf_plugin(self._plugin, self._panels), name=self._plugin)
         except BaseException:
             self.__exit__()
             raise
@@ -214,7 +168,7 @@ class DaskEngine:
         if client is None:
             return
         try:
-            if self._plugin and client.status == "running":
+            if client.status == "running":
                 client.unregister_worker_plugin(self._plugin)
         except Exception:
             pass  # the cluster is gone, and its shelves with it
@@ -229,7 +183,8 @@ class DaskEngine:
         room, asked, size = 0, -math.inf, 1
 
         def send(batches: list[list[Cell]]) -> None:
-            futures = self._client.map(run_on_cluster, batches, code=code, key=f"cells-{uuid.uuid4().hex}", pure=False)
+            terms = {"code": code, "plugin": self._plugin, "allowance": self._allowance}
+            futures = self._client.map(run_on_cluster, batches, key=f"cells-{uuid.uuid4().hex}", pure=False, **terms)
             waiting.update(zip(futures, batches, strict=True))
             finished.update(futures)
 
@@ -279,8 +234,8 @@ class DaskEngine:
         raise WorkerError(f"a worker could not run a cell ({type(problem).__name__}: {problem}); is the package installed there?")
 
 
-def _shelf_plugin(panels: Mapping[str, MarketPanel]) -> Any:
-    """A worker plugin that puts panels on the shelf of every worker process."""
-    from tracker_strategies.research.sweeps.running._dask_shelf import Shelf
+def _shelf_plugin(name: str, panels: Mapping[str, MarketPanel]) -> Any:
+    """A worker plugin that puts panels on a shelf of every worker."""
+    from tracker_strategies.research.sweeps.running._dask_shelf import ShelfPlugin
 
-    return Shelf(dict(panels))
+    return ShelfPlugin(name, dict(panels))

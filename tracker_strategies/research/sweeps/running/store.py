@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from datafeeds.files import UNFINISHED, remove_unfinished, replace_file, staged_file
 from datafeeds.locks import holder_of, is_locked, locked
 from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS
+from tracker_strategies.analysis.places import check_outside
 from tracker_strategies.errors import OutputError
 
 _PATH = pa.list_(pa.float32())
@@ -68,7 +69,8 @@ class Store:
     folder : path
         Made if absent. Anything in it but a sweep is refused.
     told : mapping
-        What was asked for, for ``sweep.json``.
+        What was asked for, for ``sweep.json``. Where a sweep with rows is there already, as ``before``, its own description stays
+        until :meth:`describe` is called.
     extend : bool, default False
         Add to a sweep that was asked for in other words; its rows stay and count as trials.
 
@@ -84,7 +86,7 @@ class Store:
         self.folder = Path(folder).expanduser()
         self._buffer: list[Mapping[str, Any]] = []
         self._since = time.monotonic()
-        self._check(told, extend)
+        self.before = self._check(told, extend)
         with self._named_errors("the sweep's description"):
             (self.folder / "rows").mkdir(parents=True, exist_ok=True)
             self._lock = ExitStack()
@@ -92,24 +94,40 @@ class Store:
             self._lock.enter_context(locked(_lock_of(self.folder), self.folder, advice=advice))
             for part in (self.folder, self.folder / "rows"):
                 remove_unfinished(part / "*")
+        if self.before is None:
+            self.describe(told)
+
+    def describe(self, told: Mapping[str, Any]) -> None:
+        """Write ``sweep.json``."""
+        with self._named_errors("the sweep's description"):
             replace_file(self.folder / "sweep.json", f"{json.dumps(told, indent=2)}\n".encode())  # exactly: inf stays inf
 
-    def _check(self, told: Mapping[str, Any], extend: bool) -> None:
+    def _check(self, told: Mapping[str, Any], extend: bool) -> dict[str, Any] | None:
+        """The description of a sweep with rows that is there already."""
         folder = self.folder
+        check_outside(folder)
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"cannot write to {folder}: it is a file; choose a folder")
         if not folder.is_dir() or not any(folder.iterdir()):
-            return
+            return None
         if not (folder / "sweep.json").exists():
             there = {p.name for p in folder.iterdir() if not p.name.endswith(UNFINISHED)}
             if there <= {"rows", _lock_of(folder).name, holder_of(_lock_of(folder)).name}:
-                return
+                return None
             raise OutputError(f"{folder} holds other things than a sweep; choose an empty or new folder with --out")
         before = read_description(folder)
         if not any((folder / "rows").glob("p*-*.parquet")):
-            return
+            return None
         if before.get("asked") != json.loads(json.dumps(told["asked"])) and not extend:
             raise OutputError(f"{folder} holds another sweep; choose another folder with --out, or add to it with --extend")
+        old, new = (told.get("data", {}) for told in (before, told))
+        changed = [name for name in new if old.get(name, new[name]) != new[name]]
+        if changed and not extend:
+            raise OutputError(
+                f"{folder} holds the same sweep on other prices: {changed[0]} has changed; choose another folder with --out, or "
+                "add to it with --extend"
+            )
+        return before
 
     def __enter__(self) -> Self:
         return self
@@ -126,13 +144,20 @@ class Store:
         finally:
             self._lock.close()
 
-    def done(self, *, retry: bool = False) -> set[str]:
-        """Keys that need not be run again; with ``retry``, those of failed cells do."""
-        seen: set[str] = set()
+    def done(self, *, retry: bool = False) -> dict[str, bool]:
+        """Keys that need not be run again, and whether their cells went well; with ``retry``, those of failed cells do."""
+        seen: dict[str, bool] = {}
         for batch in read_batches(self.folder, ("key", "status")):
-            keys, status = batch["key"].to_pylist(), batch["status"].to_pylist()
-            seen.update(k for k, s in zip(keys, status, strict=True) if s == "ok" or not retry)
+            for key, status in zip(batch["key"].to_pylist(), batch["status"].to_pylist(), strict=True):
+                if status == "ok" or not retry:
+                    seen[key] = seen.get(key, False) or status == "ok"
         return seen
+
+    def done_by(self, code: str) -> set[str]:
+        """Keys of the rows of one version of the code."""
+        batches = read_batches(self.folder, ("key", "code"))
+        pairs = (pair for batch in batches for pair in zip(batch["key"].to_pylist(), batch["code"].to_pylist(), strict=True))
+        return {key for key, version in pairs if version == code}
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Take in a row; it is on disk a second or 256 rows later, or when the store is closed."""

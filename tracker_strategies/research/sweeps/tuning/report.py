@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from datafeeds.files import replace_file, staged_file, write_json
+from tracker_strategies._fingerprint import code_version
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     OTHERS,
@@ -27,14 +28,14 @@ from tracker_strategies.analysis.pages.charts import (
 from tracker_strategies.analysis.pages.page import Cell, Table, render
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import returns_frame
-from tracker_strategies.errors import OutputError
+from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps.asking.objectives import Objective
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.values import in_words
 from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL, Resamples, compare, interval
 from tracker_strategies.research.sweeps.judging.page import best_table, section
 from tracker_strategies.research.sweeps.judging.results import FIGURES
-from tracker_strategies.research.sweeps.running.worker import drop_panels, keep_panels, one_thread, window_record
+from tracker_strategies.research.sweeps.running.engines import LocalEngine
 from tracker_strategies.research.sweeps.tuning.stitch import stitch
 from tracker_strategies.research.sweeps.tuning.tuner import Tuned
 
@@ -42,15 +43,16 @@ from tracker_strategies.research.sweeps.tuning.tuner import Tuned
 def out_of_sample(tuned: Tuned, candidates: Sequence[Candidate], name: str) -> RunRecord:
     """The account that holds a candidate in each fold's test window."""
     shipped = {} if tuned.context.data.synthetic else {tuned.context.data.sha: tuned.panel}
-    keep_panels(shipped)
-    try:
-        with one_thread():
-            # One account goes from fold to fold: only the first has to get to its target from cash.
-            records = [
-                window_record(cell).from_row(cell.window.score_from - cell.window.start - 1) for cell in tuned.cells(candidates)
-            ]
-    finally:
-        drop_panels(shipped)
+    code, cells = code_version(), tuned.cells(candidates)
+    with LocalEngine(1, shipped) as engine:
+        rows = {row["key"]: row for row in engine.run(cells, whole=True)}
+    records = []
+    for cell in cells:
+        row = rows[cell.key(code)]
+        if row["status"] != "ok":
+            raise ParameterError(f"{cell.strategy} {in_words(cell.params)} failed on the bars after its training: {row['error']}")
+        # One account goes from fold to fold: only the first has to get to its target from cash.
+        records.append(row["record"].from_row(cell.window.score_from - cell.window.start - 1))
     chosen = [{"fold": c.fold, "strategy": own.strategy, **own.params} for c, own in zip(tuned.choices, candidates, strict=True)]
     about = {"strategy": name, "params": {"folds": chosen, "fill": tuned.context.fill, "costs": asdict(tuned.context.costs)}}
     return stitch(records, tuned.panel, tuned.context.costs, tuned.tuning.sweep.cash, **about)

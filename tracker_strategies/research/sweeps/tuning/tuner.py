@@ -17,13 +17,14 @@ from typing import Any
 from datafeeds import MarketPanel
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Window
-from tracker_strategies.research.sweeps.asking.limits import refuse_limits
 from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, Objective
+from tracker_strategies.research.sweeps.asking.refusing import refuse
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import TRIALS, Context, Sweep, open_panels
 from tracker_strategies.research.sweeps.asking.values import as_json
 from tracker_strategies.research.sweeps.asking.windows import WalkForward
-from tracker_strategies.research.sweeps.running.driver import Interrupts, Progress, Unwatched, Watcher, description
+from tracker_strategies.research.sweeps.running.crew import CELL_SECONDS, Allowance
+from tracker_strategies.research.sweeps.running.driver import Interrupts, Progress, Unwatched, Watcher, count_others, description
 from tracker_strategies.research.sweeps.running.engines import engine_for
 from tracker_strategies.research.sweeps.running.store import Store, read_rows
 
@@ -127,29 +128,34 @@ def run_tuning(
     scheduler: str | None = None,
     watcher: Watcher | None = None,
     extend: bool = False,
+    cell_seconds: float = CELL_SECONDS,
+    cell_memory: float | None = None,
 ) -> Tuned:
     """Choose the parameters of each fold. Training runs are rows in ``folder``, as those of a sweep; a stopped tuning goes on.
 
     See :func:`~tracker_strategies.research.sweeps.tuning.report.write_tuning` for what comes out of it, and
     :func:`~tracker_strategies.research.sweeps.running.driver.run_sweep` for the arguments.
     """
+    allowance = Allowance.of(cell_seconds, cell_memory)
     sweep = replace(tuning.sweep, walk_forward=None, baselines=())
     panels = open_panels(sweep)
     ((data, panel),) = panels.items()
     context = Context(data, sweep.costs[0], sweep.fill[0], Window(0, 0, panel.n_bars))
     splits = tuning.walk.splits(panel.dates)
-    refuse_limits(tuning.sweep, [replace(context, window=window) for split in splits for window in split], panels)
+    refuse(tuning.sweep, [replace(context, window=window) for split in splits for window in split], panels)
     per_fold = _trials(tuning)
     watcher = watcher or Unwatched()
     made: list[Choice] = []
-    told = description(tuning.tell(), per_fold * len(splits))
+    told = description(tuning.tell(), per_fold * len(splits), panels)
     with Store(folder, told, extend=extend) as store, Interrupts(watcher) as interrupts:
         try:
-            with engine_for(panels, jobs=jobs, scheduler=scheduler) as engine:
+            with engine_for(panels, jobs=jobs, scheduler=scheduler, allowance=allowance) as engine:
                 progress = Progress(store, engine, per_fold * len(splits), watcher, interrupts)
-                if tuning.sweep.search != "tpe":
-                    every = _candidates(tuning)
-                    progress.run(replace(context, window=train).cell(c, sweep) for train, _ in splits for c in every)
+                every = _candidates(tuning) if tuning.sweep.search != "tpe" else []
+                trained = [replace(context, window=train).cell(c, sweep) for train, _ in splits for c in every]
+                count_others(store, told, trained)
+                if every:
+                    progress.run(trained)
                     store.flush()
                 for k, (train, test) in enumerate(splits):
                     trainer = _Trainer(tuning, replace(context, window=train), progress)
