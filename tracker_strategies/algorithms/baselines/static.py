@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import count, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import least_squares
 from tracker_strategies.algorithms.numerics.lasso_path import lars_path
@@ -61,6 +62,9 @@ class StaticPortfolio(MomentLearner):
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_beta")
+    _kinds: ClassVar[Kinds] = {
+        "_beta": real("n", "n_targets"),
+    }
 
     def __init__(
         self,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._kinds import Kinds, piece, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.numerics.expert_weights import FixedShare
 from tracker_strategies.algorithms.numerics.target_range import TargetRange
@@ -14,6 +16,9 @@ from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.vaw._base import RidgeForecaster
 from tracker_strategies.errors import ParameterError
+
+MOST_DISCOUNTS = 10_000
+"""A grid of more is a slip."""
 
 
 def discount_grid(d: int, horizon: int, base: float = 2.0) -> Array:
@@ -42,6 +47,8 @@ def discount_grid(d: int, horizon: int, base: float = 2.0) -> Array:
     """
     d, horizon, base = count("d", d), count("horizon", horizon), number("base", base, above=1.0)
     etas, eta, most = [], 2.0 * d, float(d) * horizon
+    if math.log(max(horizon, 2)) > MOST_DISCOUNTS * math.log(base):
+        raise ParameterError(f"base={base!r} makes more than {MOST_DISCOUNTS} discounts: one further above 1 is needed")
     while eta < most * (1.0 - 1e-12):
         etas.append(eta)
         eta *= base
@@ -211,6 +218,14 @@ class AdaptiveDiscount(DiscountVote):
     """
 
     _state = ("_a", "_ridge", "_hints", "_vote", "_gammas", "_until", "_forecast", "_loss")
+    _kinds: ClassVar[Kinds] = {
+        "_a": real("n", none=True, above=0.0),
+        "_hints": piece("TargetRange", q=1),
+        "_ridge": piece("DiscountedRidge", d="n", q=1),
+        "_vote": piece("FixedShare"),
+        "_gammas": real("*K", least=0.0, most=1.0),
+        "_until": whole(least=1),
+    }
 
     def __init__(
         self,
@@ -234,6 +249,14 @@ class AdaptiveDiscount(DiscountVote):
         self._vote = FixedShare(len(self._gammas))
         self._ridge = self._regressions(self._gammas[self._gammas > 0.0], self.dual_rounds)
         self._begin(self._ridge.prior)
+
+    def _sound(self) -> None:
+        super()._sound()
+        positive = self._gammas[self._gammas > 0.0]
+        if len(self._vote.p) != len(self._gammas) or not np.array_equal(self._ridge.gammas, positive) or not len(positive):
+            raise ParameterError("_vote and _ridge must have the discounts in _gammas")
+        if self.horizon is None and self._until <= self._vote.rounds:
+            raise ParameterError(f"_until must lie ahead of round {self._vote.rounds}, got {self._until}")
 
     @property
     def p(self) -> Array:
