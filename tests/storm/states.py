@@ -6,12 +6,13 @@ import argparse
 import copy
 import math
 import pickle
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tests.algorithms.learners import LEARNERS, Learner
+from tests.algorithms.learners import LEARNERS
 from tests.storm.bad_input.many import storm
 from tests.storm.bad_input.state_changes import changed
 from tracker_strategies.algorithms import OnlineAlgorithm, SparseAdaGrad
@@ -19,7 +20,10 @@ from tracker_strategies.errors import InputError, ParameterError
 from tracker_strategies.testing.rounds import fingerprint, market
 
 COUNT = 2_000
-MEMBERS: list[Any] = [*LEARNERS, Learner("SparseAdaGrad", lambda n: SparseAdaGrad(n, regulariser="l1", lam=1e-4))]
+MEMBERS: list[tuple[str, Callable[[int], Any]]] = [
+    *((each.name, each.make) for each in LEARNERS),
+    ("SparseAdaGrad", lambda n: SparseAdaGrad(n, regulariser="l1", lam=1e-4)),
+]
 AFTER = 25
 """Rounds that whoever was restored has to go on for."""
 
@@ -36,7 +40,7 @@ def run(given: argparse.Namespace) -> int:
 @cache
 def trained(number: int, n: int, rounds: int, masked: bool) -> bytes:
     """The state of a learner in mid-stream, as bytes that nobody can change."""
-    learner = MEMBERS[number].make(n)
+    learner = MEMBERS[number][1](n)
     go_on(learner, rounds, seed=1)
     if masked and n > 1 and isinstance(learner, OnlineAlgorithm):
         learner.restrict(np.arange(n) > 0)
@@ -73,7 +77,7 @@ def trial(rng: np.random.Generator) -> tuple[str, str, str]:
     if rng.random() < 0.05:
         return "left alone", "read", unchanged(cls, state)
     kind, state = changed(state, rng)
-    name = f"{MEMBERS[number].name}, {n} assets, {rounds} rounds"
+    name = f"{MEMBERS[number][0]}, {n} assets, {rounds} rounds"
     try:
         learner = cls.from_state(state)
     except ParameterError:

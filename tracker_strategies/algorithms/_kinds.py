@@ -26,6 +26,8 @@ from tracker_strategies.errors import ParameterError
 Size = str | int
 MOST = 2**62
 """Whole numbers of a state lie below this in size."""
+FAR, HUGE = 1e150, 1e250
+"""No weight or coefficient is larger than the first, whose square is a number, and no other value than the second."""
 TYPES = {"real": "fiu", "whole": "iu", "flag": "b"}
 INDEFINITE = 1e-7
 """Share of the diagonal by which rounding may make a matrix of second moments indefinite."""
@@ -131,9 +133,9 @@ class Piece:
 Kinds = Mapping[str, Kind | Piece]
 
 
-def real(*shape: Size, **limits: Any) -> Kind:
+def real(*shape: Size, least: float = -HUGE, most: float = HUGE, **limits: Any) -> Kind:
     """A finite float, or an array of them; limits are `least`, `most`, `above`, and `none`, `missing`, `nan`, `gram`."""
-    return Kind("real", shape, **limits)
+    return Kind("real", shape, least, most, **limits)
 
 
 def whole(*shape: Size, least: float = 0, most: float = MOST, **more: Any) -> Kind:
@@ -160,8 +162,8 @@ def like(value: Any) -> Kind:
     """The kind of an attribute that nobody described, from that of a fresh learner."""
     if isinstance(value, np.ndarray):
         kind = {"f": "real", "i": "whole", "u": "whole", "b": "flag"}.get(value.dtype.kind, "real")
-        least = -MOST if kind == "whole" else -math.inf
-        return Kind(kind, value.shape, least, nan=kind == "real" and bool(np.isnan(value).any()))
+        size = {"real": HUGE, "whole": MOST}.get(kind, math.inf)
+        return Kind(kind, value.shape, -size, size, nan=kind == "real" and bool(np.isnan(value).any()))
     if isinstance(value, bool | np.bool_):
         return flag()
     return text() if isinstance(value, str) else real()
@@ -170,7 +172,7 @@ def like(value: Any) -> Kind:
 def shape_of(value: Any, most: int) -> tuple[int, ...]:
     """The shape of an array or of nested lists, looked at `most` levels deep and one beyond."""
     if isinstance(value, np.ndarray):
-        return value.shape
+        return tuple(value.shape)
     if not isinstance(value, list):
         return ()
     if most <= 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,7 +78,8 @@ class Stored:
     @classmethod
     def _read(cls, values: dict[str, Any], dims: Dims, fresh: Stored | None) -> dict[str, Any]:
         """Return the values as a learner keeps them, or raise a ParameterError; `fresh` has learned nothing."""
-        kinds, rest, read = kinds_of(cls), dict(values), {}
+        kinds, rest = kinds_of(cls), dict(values)
+        read: dict[str, Any] = {}
         for name in dict.fromkeys((*cls._stored_names(), *kinds)):
             kind, example = kinds.get(name), getattr(fresh, name, None)
             if isinstance(kind, Piece) or isinstance(example, Stored) or (kind is None and _is_list_of_pieces(example)):
@@ -134,7 +134,6 @@ class Part(Stored):
         return {"part": self._key, **super()._values()}
 
 
-@cache
 def kinds_of(cls: type[Stored]) -> dict[str, Kind | Piece]:
     """Return what a class and its parents say of the values in its state."""
     kinds: dict[str, Kind | Piece] = {}

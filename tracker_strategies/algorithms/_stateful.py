@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._kinds import MOST, Dims, Kinds, flag, real, short, whole
+from tracker_strategies.algorithms._kinds import FAR, MOST, Dims, Kinds, flag, real, short, whole
 from tracker_strategies.algorithms._names import READERS, named, refuse_gone
 from tracker_strategies.algorithms._state import Stored, pieces_under
 from tracker_strategies.algorithms._validation import Array, Mask
@@ -36,7 +36,7 @@ class Stateful(Stored):
     _active: Mask | None
     _t: int
 
-    _kinds: ClassVar[Kinds] = {"_w": real("n"), "_active": flag("n", none=True), "_t": whole()}
+    _kinds: ClassVar[Kinds] = {"_w": real("n", least=-FAR, most=FAR), "_active": flag("n", none=True), "_t": whole()}
 
     _inside: ClassVar[dict[str, str]] = {}
     """Parameters that are learners, or lists of them, with the attribute that holds the one that learns."""
@@ -93,9 +93,8 @@ class Stateful(Stored):
             raise ParameterError(f"not a state of {cls.__name__}: missing or malformed {problem}") from problem
         refuse_gone(name)
         if name != cls._key or type(version) is not int or version != STATE_VERSION:
-            raise ParameterError(
-                f"a state of {name if isinstance(name, str) else short(name)} version {short(version)} cannot restore {cls._key} version {STATE_VERSION}"
-            )
+            found = f"{name if isinstance(name, str) else short(name)} version {short(version)}"
+            raise ParameterError(f"a state of {found} cannot restore {cls._key} version {STATE_VERSION}")
         params |= parameters
         try:
             cls._check_before(n_assets, params, values)
@@ -164,8 +163,9 @@ class Stateful(Stored):
                 try:
                     self.update((1.0 - 0.7 * k) * x, y, **masks)  # type: ignore[attr-defined]
                     break
-                except InputError:  # another kind of target, or a round that this learner may refuse
-                    continue
+                except InputError:
+                    if isinstance(y, list) and not self._may_refuse(bool(masks)):  # type: ignore[attr-defined]
+                        raise
 
     @classmethod
     def _made(cls, n_assets: Any, params: dict[str, Any]) -> Self:

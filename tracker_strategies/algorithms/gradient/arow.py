@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import number, one_of
-from tracker_strategies.algorithms._kinds import Dims, Kinds, real
+from tracker_strategies.algorithms._kinds import FAR, Dims, Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask, label
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.gradient.first_order import TYPICAL_NORM2
@@ -84,7 +84,7 @@ class AROW(OnlineAlgorithm):
 
     _state = ("_mu", "_factor", "_loss", "_prediction", "_variance")
     _kinds: ClassVar[Kinds] = {
-        "_mu": real("n"),
+        "_mu": real("n", least=-FAR, most=FAR),
         "_variance": real(least=0.0),
     }
 
@@ -118,8 +118,8 @@ class AROW(OnlineAlgorithm):
 
     def _sound(self) -> None:
         super()._sound()
-        if self.matrix == "diagonal" and float(self._factor.min()) < 0.0:
-            raise ParameterError(f"_factor must hold variances >= 0, got {self._factor.min():g}")
+        if not (0.0 if self.matrix == "diagonal" else -1.001) <= float(self._factor.min()) <= float(self._factor.max()) <= 1.001:
+            raise ParameterError("_factor must hold variances from 0 to 1, of which it begins, or their root")
 
     @property
     def _from_held(self) -> bool:

@@ -196,7 +196,8 @@ class SparsePLS(SparseFactors):
 
     def _sound(self) -> None:
         super()._sound()
-        most = len(self._names) if self.adapt_factors is False else min(self.adapt_factors.max_factors, len(self._names))
+        rule, most = self.adapt_factors, len(self._names)
+        most = min(rule.max_factors, most) if isinstance(rule, FactorCount) else most
         if most < self._R:
             raise ParameterError(f"_R must be at most {most}, the factors that are kept, got {self._R}")
 

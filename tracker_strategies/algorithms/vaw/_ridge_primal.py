@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tracker_strategies.algorithms._kinds import Kinds, check_gram, flag, real, whole
+from tracker_strategies.algorithms._kinds import FAR, Kinds, check_gram, flag, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import add_gram, blas, lapack
@@ -69,15 +69,15 @@ class PrimalRidge(Part):
         "gammas": real("K", above=0.0, most=1.0),
         "lam": real(above=0.0),
         "floor": real(above=0.0),
-        "prior": real("d"),
+        "prior": real("d", least=-FAR, most=FAR),
         "idle": flag("d"),
         "_A": real("K", "d+1", "d"),
         "_U": real("K", BLOCK, "d"),
         "_X": real(BLOCK, "d"),
         "_Y": real(BLOCK, "q"),
         "_j": whole(most=BLOCK - 1),
-        "_theta": real("K", "q", "d"),
-        "_w": real("K", "q", "d"),
+        "_theta": real("K", "q", "d", least=-FAR, most=FAR),
+        "_w": real("K", "q", "d", least=-FAR, most=FAR),
         "_reg": real("K", "d", above=0.0),
         "_since": whole(),
         "_folds": whole(),

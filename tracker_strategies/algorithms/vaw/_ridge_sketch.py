@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._kinds import Kinds, real, whole
+from tracker_strategies.algorithms._kinds import FAR, Kinds, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import blas
@@ -43,7 +43,7 @@ class SketchRidge(Part):
         "gammas": real(1, above=0.0, most=1.0),
         "lam": real(above=0.0),
         "floor": real(above=0.0),
-        "prior": real("d"),
+        "prior": real("d", least=-FAR, most=FAR),
         "_rank": whole(least=1),
         "_B": real("m", "d"),
         "_R": real("packed"),
@@ -51,8 +51,8 @@ class SketchRidge(Part):
         "_scale": real(above=0.0),
         "_reg": real(above=0.0),
         "_gap": real(least=0.0),
-        "_theta": real("q", "d"),
-        "_w": real("q", "d"),
+        "_theta": real("q", "d", least=-FAR, most=FAR),
+        "_w": real("q", "d", least=-FAR, most=FAR),
     }
 
     def __init__(self, d: int, gamma: float, lam: float, floor: float, q: int, prior: Array, rank: int) -> None:
