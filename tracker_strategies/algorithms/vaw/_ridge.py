@@ -10,8 +10,9 @@ import numpy as np
 from tracker_strategies.algorithms._kinds import Kinds, flag, piece, real
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms.vaw._forms import Look
 from tracker_strategies.algorithms.vaw._ridge_dual import DualRidge
-from tracker_strategies.algorithms.vaw._ridge_primal import Look, PrimalRidge
+from tracker_strategies.algorithms.vaw._ridge_primal import PrimalRidge
 from tracker_strategies.algorithms.vaw._ridge_sketch import SketchRidge
 from tracker_strategies.errors import ParameterError
 

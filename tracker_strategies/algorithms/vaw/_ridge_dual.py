@@ -13,7 +13,8 @@ from tracker_strategies.algorithms._kinds import Kinds, flag, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import blas, lapack
-from tracker_strategies.algorithms.vaw._ridge_primal import LEAST, Look, PrimalRidge
+from tracker_strategies.algorithms.vaw._forms import FORM, LEAST, Look
+from tracker_strategies.algorithms.vaw._ridge_primal import PrimalRidge
 from tracker_strategies.errors import ParameterError
 
 RESOLVED = 1e-7
@@ -39,10 +40,7 @@ class DualRidge(Part):
 
     _state = ("gammas", "lam", "floor", "prior", "idle", "_X", "_y", "_R", "_z", "_rho", "_t", "_largest")
     _kinds: ClassVar[Kinds] = {
-        "gammas": real("K", above=0.0, most=1.0),
-        "lam": real(above=0.0),
-        "floor": real(above=0.0),
-        "prior": real("d"),
+        **FORM,
         "idle": flag("d"),
         "_X": real("r", "d"),
         "_y": real("r", "q"),

@@ -3,14 +3,15 @@ r"""Discounted ridge regression with a d x d matrix: O(d^2) a round, in place, f
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies.algorithms._kinds import FAR, Kinds, check_gram, flag, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
-from tracker_strategies.algorithms.numerics.lapack import add_gram, blas, lapack
+from tracker_strategies.algorithms.numerics.lapack import add_gram, blas
+from tracker_strategies.algorithms.vaw._forms import FORM, LEAST, Look, regular_inverse
 from tracker_strategies.errors import ParameterError
 
 BLOCK, LARGE = 64, 1000
@@ -19,22 +20,6 @@ CHECK = 4
 """Blocks from one check of the inverse, and correction of the solution, to the next."""
 OFF = 1e-9
 """Relative residual of the inverse beyond which it is computed afresh, at most once in d rounds."""
-LEAST = 1e-60
-"""No regulariser falls below this, which keeps squares of its inverse within the range of numbers; it is then set to its root."""
-PIVOT, JITTER, MOST_JITTER = 1e-13, 1e-11, 1e9
-"""Pivot below which a matrix with unit diagonal counts as singular, and the share of the diagonal that is then added to it: ten
-times as much again until that is enough."""
-
-
-class Look(NamedTuple):
-    """What the rounds before say about x, before y is seen, for K discounts and q responses."""
-
-    predictions: Array
-    """x.w, shape (K, q)."""
-    leverage: list[float]
-    """x' Sigma^-1 x of each discount."""
-    memo: Any
-    """What learning from the same x can use again."""
 
 
 class PrimalRidge(Part):
@@ -66,10 +51,7 @@ class PrimalRidge(Part):
 
     _state = ("gammas", "lam", "floor", "prior", "idle", "_A", "_U", "_X", "_Y", "_j", "_theta", "_w", "_reg", "_since", "_folds")
     _kinds: ClassVar[Kinds] = {
-        "gammas": real("K", above=0.0, most=1.0),
-        "lam": real(above=0.0),
-        "floor": real(above=0.0),
-        "prior": real("d", least=-FAR, most=FAR),
+        **FORM,
         "idle": flag("d"),
         "_A": real("K", "d+1", "d"),
         "_U": real("K", BLOCK, "d"),
@@ -242,21 +224,8 @@ class PrimalRidge(Part):
     def _refresh(self, k: int) -> None:
         """Compute P and the solution from Sigma, which is made regular if it is singular."""
         self._since = 0
-        jitter = JITTER
-        while True:
-            scale = 1.0 / np.sqrt(self._S_diagonal[k])
-            work = np.asfortranarray(self._S[k] * scale * scale[:, None])
-            factor, info = lapack().dpotrf(work, lower=1, overwrite_a=1, clean=0)
-            if info == 0 and float(factor.diagonal().min()) ** 2 >= PIVOT:
-                break
-            if jitter > MOST_JITTER:
-                raise FloatingPointError("the second moments of a regression are no numbers any more")
-            self._S_diagonal[k] *= 1.0 + jitter
-            jitter *= 10.0
-        inverse, _ = lapack().dpotri(factor, lower=1, overwrite_c=1)
-        inverse *= scale
-        inverse *= scale[:, None]
-        np.copyto(self._P[k].T, inverse, where=np.tri(len(scale), dtype=np.bool_))
+        inverse = regular_inverse(self._S[k], self._S_diagonal[k])
+        np.copyto(self._P[k].T, inverse, where=np.tri(len(inverse), dtype=np.bool_))
         self._solve_again(k)
 
     def _solve_again(self, k: int) -> None:

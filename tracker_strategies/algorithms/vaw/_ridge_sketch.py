@@ -10,7 +10,7 @@ from tracker_strategies.algorithms._kinds import FAR, Kinds, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import blas
-from tracker_strategies.algorithms.vaw._ridge_primal import LEAST, Look
+from tracker_strategies.algorithms.vaw._forms import FORM, LEAST, Look
 from tracker_strategies.errors import ParameterError
 
 RESOLVED = 1e-9
@@ -40,10 +40,8 @@ class SketchRidge(Part):
 
     _state = ("gammas", "lam", "floor", "prior", "_rank", "_B", "_R", "_n", "_scale", "_reg", "_gap", "_theta", "_w")
     _kinds: ClassVar[Kinds] = {
+        **FORM,
         "gammas": real(1, above=0.0, most=1.0),
-        "lam": real(above=0.0),
-        "floor": real(above=0.0),
-        "prior": real("d", least=-FAR, most=FAR),
         "_rank": whole(least=1),
         "_B": real("m", "d"),
         "_R": real("packed"),
