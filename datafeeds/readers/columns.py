@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError, TrackerError
-from datafeeds.readers.csv_text import CsvText, check_unique, header_line, look_through, shorten
+from datafeeds.readers.csv_text import CsvText, check_unique, header_line, look_through, no_rows, shorten
 from datafeeds.readers.dates import parse_dates
 from datafeeds.readers.parquet_tables import is_parquet, names_in, opened, pandas_index, plain_text, read_coded, read_names
 from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, first_text_cell
@@ -33,6 +33,8 @@ NAMES: Mapping[str, frozenset[str]] = {
     "new": frozenset({"new", "new_symbol", "new_ticker"}),
     "sector": frozenset({"sector", "gics_sector", "group", "industry"}),
 }
+#: Of a message: names and texts in a file may be of any length.
+LONGEST_WORD, LONGEST_LINE = 200, 800
 CODED = pa.dictionary(pa.int32(), pa.string())
 _PARTS = {name: part for part, names in NAMES.items() for name in names}
 
@@ -49,8 +51,10 @@ def naming(file: Path) -> Iterator[None]:
 
 
 def one_line(message: str) -> str:
-    """One line, whatever a library or a name brought along."""
-    return " ".join(message.split())
+    """One line that can be read, whatever a library or a name brought along."""
+    words = (word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD // 2]}..." for word in message.split())
+    line = " ".join(words)
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..."
 
 
 def header_of(file: Path) -> list[str]:
@@ -108,6 +112,8 @@ def read_columns(file: Path, columns: Mapping[str, str], numbers: frozenset[str]
         table = pa.concat_tables(csv.tables(kinds, list(place.values()), null_text=False))
     except pa.ArrowInvalid as error:
         raise _why_no_number(csv, columns, place, numbers, error) from None
+    if not table.num_rows:
+        raise no_rows(header)
     return {part: table.column(key) for part, key in place.items()}
 
 

@@ -150,7 +150,7 @@ def look_through(path: Path) -> CsvText:
     most.check_rows(lines)
     content = b"".join(kept) if kept is not None else None
     if start >= size or (content is not None and not content[start:].strip()):
-        raise DataError(f"a header of {len(names)} columns and no rows below it; nothing to read")
+        raise no_rows(names)
     return CsvText(path, names, start, min(lines + 1, commas // (len(names) - 1) + 1), content)
 
 
@@ -242,6 +242,11 @@ def header_line(path: Path) -> list[str]:
     header = Header()
     header.take(block, limits())
     return header.names()[0]
+
+
+def no_rows(header: list[str]) -> DataError:
+    """The error for a file that ends with its header."""
+    return DataError(f"a header of {len(header)} columns and no rows below it; nothing to read")
 
 
 def check_unique(header: list[str]) -> None:

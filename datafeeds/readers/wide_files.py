@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError
-from datafeeds.readers.csv_text import CsvText, check_unique, look_through
+from datafeeds.readers.csv_text import CsvText, check_unique, look_through, no_rows
 from datafeeds.readers.parquet_tables import first_cell, is_parquet, names_in, opened, pandas_index, plain_text, read_coded
 
 FloatArray = NDArray[np.float64]
@@ -85,6 +85,8 @@ def _from_csv(csv: CsvText) -> WideTable:
             rows = stop
     except pa.ArrowInvalid as error:
         return _text_in_csv(csv, error)
+    if not rows:
+        raise no_rows(header)
     return WideTable(header[0], pa.chunked_array(dates, pa.string()), header[1:], values[:, :rows])
 
 

@@ -125,6 +125,9 @@ def fetch(
     keep_delisted: Annotated[
         bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo forgot.")
     ] = False,
+    currency: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Convert all prices to this currency, such as USD, by daily rates.")
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 10.0,
     retries: Annotated[int, typer.Option(help="How often to ask again after a rate limit or a fault.")] = 3,
     as_json: AsJson = False,

@@ -45,6 +45,7 @@ def run_fetch(
     adjust: str = "split",
     policy: str = "strict",
     keep_delisted: bool = False,
+    currency: str | None = None,
     out: str | None = None,
     timeout: float = Patience.timeout,
     retries: int = Patience.retries,
@@ -61,7 +62,7 @@ def run_fetch(
         A file, or a list with commas.
     start, end : str
         Days, both included; without `end` as far as every series goes.
-    cache, mode, keep_delisted, timeout, retries
+    cache, mode, keep_delisted, currency, timeout, retries
         See :func:`datafeeds.yahoo.fetching.fetch_yahoo` and :class:`datafeeds.yahoo.patience.Patience`.
     adjust, policy
         See :meth:`datafeeds.yahoo.fetching.FetchedPrices.panel`.
@@ -100,6 +101,7 @@ def run_fetch(
             cache=cache,
             mode=mode,
             keep_delisted=keep_delisted,
+            currency=currency,
             patience=Patience(timeout=timeout, retries=retries),
             session=session,
         )
@@ -115,7 +117,7 @@ def run_fetch(
         return INCOMPLETE
     panel = fetched.panel(adjust=adjust, policy=policy, gaps="freeze")
     wide, remarks = fetched.frames(adjust)
-    for remark in remarks:
+    for remark in remarks[len(fetched.converted()[1]) :]:  # of currencies the panel has told
         notes.print(remark, style="yellow", highlight=False)
     for name, reason in panel.dropped.items():
         notes.print(f"left out  {name}: {reason}", style="yellow", highlight=False)
