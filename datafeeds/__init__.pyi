@@ -22,6 +22,8 @@ from .markets.union_calendar import join_markets as join_markets
 from .panel import MarketPanel as MarketPanel
 from .readers.bar_files import read_long_table as read_long_table
 from .readers.bar_files import read_ticker_folder as read_ticker_folder
+from .readers.limits import FileLimits as FileLimits
+from .readers.limits import file_limits as file_limits
 from .resampling import resample as resample
 from .sources import load_sample as load_sample
 from .sources import open_source as open_source

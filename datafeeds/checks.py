@@ -178,8 +178,10 @@ def find_holes(close: FloatArray, dates: NDArray[np.datetime64], names: Sequence
 
 
 def fill_target_gaps(levels: FloatArray) -> FloatArray:
-    """Targets with their last level carried over missing dates; a level missing at the start stays missing."""
-    rows = np.where(np.isfinite(levels), np.arange(len(levels))[:, None], 0)
+    """Targets with their last level carried over missing dates; a level missing at the start stays missing, an infinite one stays
+    to be refused.
+    """
+    rows = np.where(~np.isnan(levels), np.arange(len(levels))[:, None], 0)
     return np.take_along_axis(levels, np.maximum.accumulate(rows, axis=0), axis=0)
 
 

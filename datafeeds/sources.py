@@ -19,8 +19,9 @@ from datafeeds.panel import MarketPanel
 from datafeeds.readers.bar_files import folder_frames, long_frames, read_long_table, read_ticker_folder
 from datafeeds.readers.bars import Frames, is_long
 from datafeeds.readers.columns import naming, one_line
+from datafeeds.readers.csv_text import shorten
 from datafeeds.readers.dates import parse_dates
-from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, read_unless, shorten
+from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, read_unless
 from datafeeds.synthetic.market import index_names, synthetic_market
 from datafeeds.texts import parse_pairs
 from datafeeds.universe.members import Members, with_members

@@ -1,4 +1,4 @@
-"""From the words of a command line or of a source to values: the one reader of ``key=value``."""
+"""Words of a command line or of a source as values, the one reader of ``key=value``; and texts from outside as texts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from datafeeds.errors import ParameterError
+
+_CONTROLS = [*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_SHOWN = {code: chr(code).encode("unicode_escape").decode() for code in _CONTROLS if chr(code) not in "\n\t"}
+"""Characters that a terminal would obey, or that turn a line around, and how they are shown."""
+
+
+def plain(text: Any) -> str:
+    r"""A text without anything that a terminal would obey; bytes of a name that are no text are shown as such.
+
+    >>> plain("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return str(text).translate(_SHOWN).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def parse_value(text: str) -> Any:

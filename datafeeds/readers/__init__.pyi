@@ -7,4 +7,5 @@ from .columns import names_of as names_of
 from .columns import naming as naming
 from .columns import read_columns as read_columns
 from .dates import parse_dates as parse_dates
-from .wide_files import shorten as shorten
+from .limits import FileLimits as FileLimits
+from .limits import file_limits as file_limits

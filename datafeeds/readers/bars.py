@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from datafeeds.adjustment import Adjustment
 from datafeeds.errors import DataError
 from datafeeds.readers.columns import date_column, dates_of, header_of, names_of, parts_of, read_columns
+from datafeeds.readers.limits import limits
 
 FloatArray = NDArray[np.float64]
 Frames = tuple[pd.DataFrame, dict[str, pd.DataFrame]]
@@ -108,6 +109,7 @@ def frames_of(rows: BarRows, adjust: Adjustment) -> Frames:
     bar = np.isfinite(fields["close"]) | np.isinf(fields["close"])  # an infinite price is refused later, by name
     days, row = np.unique(rows.dates[bar], return_inverse=True)
     which = rows.which[bar]
+    limits().check_empty(len(days) * len(rows.names), len(which))
     cell = row * len(rows.names) + which
     order = np.sort(cell)
     twice = np.flatnonzero(order[1:] == order[:-1])

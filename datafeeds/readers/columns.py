@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,21 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError, TrackerError
+from datafeeds.readers.csv_text import CsvText, check_unique, header_line, look_through, no_rows, shorten
 from datafeeds.readers.dates import parse_dates
-from datafeeds.readers.wide_files import (
-    LONG_TABLE_COLUMNS,
-    csv_content,
-    first_text_cell,
-    is_parquet,
-    pandas_index,
-    parse_rows,
-    shorten,
-    split_csv,
-)
+from datafeeds.readers.parquet_tables import is_parquet, names_in, opened, pandas_index, plain_text, read_coded, read_names
+from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, first_text_cell
 
 #: What the columns of a table may be called (lower case, blanks as underscores), by the part they play.
 NAMES: Mapping[str, frozenset[str]] = {
@@ -42,6 +33,9 @@ NAMES: Mapping[str, frozenset[str]] = {
     "new": frozenset({"new", "new_symbol", "new_ticker"}),
     "sector": frozenset({"sector", "gics_sector", "group", "industry"}),
 }
+#: Of a message: names and texts in a file may be of any length.
+LONGEST_WORD, LONGEST_LINE = 200, 800
+CODED = pa.dictionary(pa.int32(), pa.string())
 _PARTS = {name: part for part, names in NAMES.items() for name in names}
 
 
@@ -57,21 +51,17 @@ def naming(file: Path) -> Iterator[None]:
 
 
 def one_line(message: str) -> str:
-    """One line, whatever a library or a name brought along."""
-    return " ".join(message.split())
+    """One line that can be read, whatever a library or a name brought along."""
+    words = (word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD // 2]}..." for word in message.split())
+    line = " ".join(words)
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..."
 
 
 def header_of(file: Path) -> list[str]:
     """Names of the columns, without reading the rows; empty when the file is not one that has any."""
     try:
-        if is_parquet(file):
-            return [str(name).strip() for name in pyarrow.parquet.read_schema(file).names]
-        with file.open("rb") as probe:
-            packed = probe.read(2) == b"\x1f\x8b"
-        with gzip.open(file) if packed else file.open("rb") as stream:
-            line = stream.readline(1 << 20) + b"\n"
-        return split_csv(line + b".")[0]
-    except (TrackerError, OSError, EOFError, ValueError, pa.ArrowException):
+        return read_names(file) if is_parquet(file) else header_line(file)
+    except (TrackerError, OSError, EOFError, ValueError):
         return []
 
 
@@ -107,37 +97,52 @@ def read_columns(file: Path, columns: Mapping[str, str], numbers: frozenset[str]
     columns : mapping of part to column name
         What to read.
     numbers : frozenset of str
-        Parts that hold numbers, read as doubles; the others of a CSV come as text, of a Parquet file as they are stored.
+        Parts that hold numbers, read as doubles; texts come as codes and the different texts, other columns of a Parquet file as
+        they are stored.
     """
     if is_parquet(file):
         return {part: _number(column, columns[part]) if part in numbers else column for part, column in _stored(file, columns)}
-    header, body = split_csv(csv_content(file))
-    keys = [str(i) for i in range(len(header))]
+    csv = look_through(file)
+    keys, header = csv.keys, csv.header
     place = {part: keys[header.index(name)] for part, name in columns.items()}
-    kinds = {key: pa.string() for key in keys} | {place[part]: pa.float64() for part in place if part in numbers}
+    if not place:
+        return {}
+    kinds = dict.fromkeys(keys, CODED) | {place[part]: pa.float64() for part in place if part in numbers}
     try:
-        table = parse_rows(body, kinds, list(place.values()), null_text=False)
+        table = pa.concat_tables(csv.tables(kinds, list(place.values()), null_text=False))
     except pa.ArrowInvalid as error:
-        try:
-            text = parse_rows(body, dict.fromkeys(keys, pa.string()), list(place.values()))
-        except pa.ArrowInvalid as worse:
-            raise DataError(f"not a CSV in UTF-8 ({worse}); save it again") from None
-        for part in place:
-            found = first_text_cell(text.column(place[part])) if part in numbers else None
-            if found is not None:
-                raise _text_error(columns[part], *found) from None
-        raise DataError(f"not a CSV of numbers ({error}); save it again") from None
+        raise _why_no_number(csv, columns, place, numbers, error) from None
+    if not table.num_rows:
+        raise no_rows(header)
     return {part: table.column(key) for part, key in place.items()}
 
 
-def _stored(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _why_no_number(
+    csv: CsvText, columns: Mapping[str, str], place: Mapping[str, str], numbers: frozenset[str], cause: Exception
+) -> DataError:
+    """The error that shows the first cell that is not a number."""
+    row = 0
     try:
-        table = pyarrow.parquet.read_table(file)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"cannot be read as Parquet ({error}); write it again") from None
-    names = [str(name).strip() for name in table.column_names]
-    for part, name in columns.items():
-        yield part, table.column(names.index(name))
+        for table in csv.tables(dict.fromkeys(csv.keys, pa.string()), list(place.values())):
+            for part in place:
+                found = first_text_cell(table.column(place[part])) if part in numbers else None
+                if found is not None:
+                    return _text_error(columns[part], row + found[0], found[1])
+            row += table.num_rows
+    except pa.ArrowInvalid as worse:
+        return DataError(f"not a CSV in UTF-8 ({worse}); save it again")
+    return DataError(f"not a CSV of numbers ({cause}); save it again")
+
+
+def _stored(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    with opened(file) as parquet:
+        stored = list(parquet.schema_arrow.names)
+        names = names_in(parquet.schema_arrow)
+        check_unique(names)
+        place = {part: str(stored[names.index(name)]) for part, name in columns.items()}
+        table = read_coded(parquet, list(dict.fromkeys(place.values())))
+        for part, name in place.items():
+            yield part, table.column(name)
 
 
 def _number(column: Any, name: str) -> Any:
@@ -157,26 +162,35 @@ def date_column(file: Path, header: list[str]) -> str:
     """The column of dates: the one that is called so, else the index that pandas has stored, else the first."""
     named = parts_of(header).get("date")
     if named is None and is_parquet(file):
-        named = pandas_index(pyarrow.parquet.read_schema(file))
+        with opened(file) as parquet:
+            named = pandas_index(parquet.schema_arrow)
     return header[0] if named is None else named
 
 
 def dates_of(column: Any, name: str) -> NDArray[np.datetime64]:
     """As :func:`~datafeeds.readers.dates.parse_dates`, for columns in which each date stands many times."""
-    if not pa.types.is_string(column.type) or column.null_count:
+    if not pa.types.is_dictionary(column.type):
         return parse_dates(column, name)
-    coded = column.combine_chunks().dictionary_encode()
+    coded = _one_code(column)
     try:
+        if coded.null_count:
+            raise DataError(f"row {_first_null(coded) + 1} has no date in column {name!r}; fill it or delete the row")
         days = parse_dates(pa.chunked_array([coded.dictionary]), name)
     except DataError:
-        parse_dates(column, name)  # for the row of the file in the message
+        parse_dates(plain_text(column, name), name)  # for the row of the file in the message
         raise
     return np.asarray(days[coded.indices.to_numpy()])
 
 
+def _one_code(column: Any) -> Any:
+    """A column of codes as one array with one list of texts."""
+    array = column.unify_dictionaries().combine_chunks()
+    return array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+
+
 def names_of(column: Any, name: str) -> tuple[NDArray[np.int64], list[str]]:
     """A column of names: the place of each cell's name, and the names in the order in which they first stand there."""
-    coded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    coded = _one_code(column if pa.types.is_dictionary(column.type) else column.cast(pa.string()).dictionary_encode())
     if coded.null_count:
         raise DataError(f"row {_first_null(coded) + 1} has nothing in column {name!r}; fill it or delete the row")
     which = coded.indices.to_numpy().astype(np.int64)
@@ -185,7 +199,8 @@ def names_of(column: Any, name: str) -> tuple[NDArray[np.int64], list[str]]:
     if "" in names:
         row = int(np.argmax(which == found.index("")))
         raise DataError(f"row {row + 1} has nothing in column {name!r}; fill it or delete the row")
-    return np.array([names.index(cell) for cell in found], dtype=np.int64)[which], names
+    number = {cell: i for i, cell in enumerate(names)}
+    return np.array([number[cell] for cell in found], dtype=np.int64)[which], names
 
 
 def _first_null(column: Any) -> int:

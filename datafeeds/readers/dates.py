@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError
-from datafeeds.readers.wide_files import shorten
+from datafeeds.readers.csv_text import shorten
 
 ZONE = re.compile(r"(?:[ T]\d.*[+-]\d{2}(?::?\d{2})?|\dZ|UTC|GMT)$", re.IGNORECASE)
 COMPACT = re.compile(r"(?:1[6-9]|2[0-2])\d{2}[01]\d[0-3]\d$")

@@ -16,6 +16,7 @@ from datafeeds.errors import DataError, UniverseError
 from datafeeds.panel import MarketPanel
 from datafeeds.readers.columns import find_parts, names_of, naming, read_columns
 from datafeeds.readers.dates import parse_dates
+from datafeeds.readers.parquet_tables import plain_text
 from datafeeds.universe.renames import Rename
 
 #: Ends of a spell that has none.
@@ -55,6 +56,7 @@ def read_members(path: str | os.PathLike[str]) -> tuple[Spell, ...]:
 
 def _days(column: Any, name: str, edge: np.datetime64) -> Any:
     """Days of a column in which an empty cell stands for an edge of time."""
+    column = plain_text(column, name)
     if pa.types.is_null(column.type):
         return np.full(len(column), edge)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

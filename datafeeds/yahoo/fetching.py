@@ -10,9 +10,10 @@ its period: the same period gives the same panel, whenever it was fetched.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field
+from datetime import date
 from functools import cache as once
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,12 @@ import pandas as pd
 
 from datafeeds.adjustment import Adjustment, adjust, whole_bars
 from datafeeds.choices import GAP_POLICIES
-from datafeeds.errors import DataError, UniverseError
+from datafeeds.errors import DataError, DataWarning, UniverseError
 from datafeeds.panel import MarketPanel
 from datafeeds.yahoo.cache import PriceCache, PriceSeries
+from datafeeds.yahoo.currencies import EARLIER, check_currency, in_one_currency, other_currencies, rate_ticker
 from datafeeds.yahoo.patience import Patience
+from datafeeds.yahoo.period import Day, period_of
 from datafeeds.yahoo.refresh import Mode, SeriesKeeper
 from datafeeds.yahoo.report import FetchError, FetchReport, Outcome, SeriesFailure, Status
 from datafeeds.yahoo.tickers import check_ticker, tickers_of
@@ -31,7 +34,6 @@ from datafeeds.yahoo.tickers import check_ticker, tickers_of
 if TYPE_CHECKING:
     from datafeeds.yahoo.client import YahooClient, YahooSession
 
-Day = str | date
 #: ``strict``: every series or an error; ``drop``: go on without the assets that could not be had.
 POLICIES = ("strict", "drop")
 #: Failures that are spelled out in a message; the report has them all.
@@ -47,6 +49,7 @@ def fetch_yahoo(
     mode: str = "online",
     cache: str | os.PathLike[str] | None = None,
     keep_delisted: bool = False,
+    currency: str | None = None,
     patience: Patience | None = None,
     session: YahooSession | None = None,
     on_outcome: Callable[[Outcome], None] | None = None,
@@ -70,6 +73,8 @@ def fetch_yahoo(
         Folder of the cache: see :class:`datafeeds.yahoo.cache.PriceCache`.
     keep_delisted : bool, default False
         Take a cached series that Yahoo no longer knows (HTTP 404) as one that has left the market, instead of as a failure.
+    currency : str, optional
+        Convert everything to it by Yahoo's daily exchange rates; by default series in different currencies make no panel.
     patience : Patience, optional
         Timeouts and retries: see :class:`datafeeds.yahoo.patience.Patience`.
     session : YahooSession, optional
@@ -100,6 +105,7 @@ def fetch_yahoo(
     if both:
         raise UniverseError(f"{both[0]} is the index and cannot be an asset too; take it out of the tickers")
     first, last = period_of(start, end)
+    wanted = None if currency is None else check_currency(currency)
     chosen, store, patience = Mode.parse(mode), PriceCache(cache), patience or Patience()
 
     @once
@@ -111,26 +117,36 @@ def fetch_yahoo(
     if chosen is not Mode.OFFLINE:
         store.prepare()
     keeper = SeriesKeeper(store, chosen, client, lock_wait=patience.lock_wait, keep_delisted=keep_delisted)
-    series: dict[str, PriceSeries] = {}
     report = FetchReport()
-    for ticker in (*indices, *assets):
-        if ticker not in indices and report.failed and report.failed[0].ticker in indices:
-            break  # nothing can be tracked without the index: do not ask for a thousand stocks first
+
+    def ask(ticker: str, since: date) -> PriceSeries | None:
+        found = None
         try:
-            kept = keeper.get(ticker, first, last)
-            bars = kept.series.between(first, last)
+            kept = keeper.get(ticker, since, last)
+            bars = kept.series.between(since, last)
             if bars.empty:
                 raise SeriesFailure(
                     Status.EMPTY, f"its prices reach from {kept.series.bars.index[0]:%Y-%m-%d} to {kept.series.last_day}"
                 )
             outcome = Outcome(ticker, kept.status, kept.note, len(bars), bars.index[0].date(), bars.index[-1].date())
-            series[ticker] = kept.series
+            found = kept.series
         except SeriesFailure as failure:
             outcome = Outcome(ticker, failure.status, failure.reason + _hint(ticker, failure.status))
         report.add(outcome)
         if on_outcome is not None:
             on_outcome(outcome)
-    return FetchedPrices(indices, assets, first, last, series, report)
+        return found
+
+    series = _found((ticker, ask(ticker, first)) for ticker in indices)
+    if len(series) == len(indices):  # nothing can be tracked without the index: do not ask for a thousand stocks first
+        series |= _found((ticker, ask(ticker, first)) for ticker in assets)
+    others = [] if wanted is None else other_currencies(series.values(), wanted)
+    rates = _found((other, ask(rate_ticker(other, wanted or ""), (first - EARLIER))) for other in others)
+    return FetchedPrices(indices, assets, first, last, series, report, wanted, rates)
+
+
+def _found(asked: Iterable[tuple[str, PriceSeries | None]]) -> dict[str, PriceSeries]:
+    return {name: kept for name, kept in asked if kept is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +159,8 @@ class FetchedPrices:
     asked_end: date | None
     series: Mapping[str, PriceSeries]
     report: FetchReport
+    currency: str | None = None
+    rates: Mapping[str, PriceSeries] = field(default_factory=dict)
 
     @property
     def end(self) -> date:
@@ -157,6 +175,10 @@ class FetchedPrices:
         lost = [outcome for outcome in failed if outcome.ticker in self.indices]
         if lost:
             raise FetchError(f"no prices of the index: {lost[0]}; nothing can be tracked without it", self.report)
+        others = [] if self.currency is None else other_currencies(self.series.values(), self.currency)
+        if missing := [name for name in others if name not in self.rates]:
+            ticker = rate_ticker(missing[0], self.currency or "")
+            raise FetchError(f"no exchange rate: {self.report.of(ticker)}; nothing can be converted without it", self.report)
         if failed and policy == "strict":
             shown = "; ".join(map(str, failed[:SHOWN])) + (f"; and {len(failed) - SHOWN} more" if len(failed) > SHOWN else "")
             raise FetchError(
@@ -166,20 +188,32 @@ class FetchedPrices:
         if not any(name in self.series for name in self.assets):
             raise FetchError(f"no prices of any asset: {failed[0]}", self.report)
 
+    def converted(self) -> tuple[dict[str, pd.DataFrame], list[str]]:
+        """The bars of all series in one currency, indices first, and remarks on what was done for it.
+
+        Raises
+        ------
+        DataError
+            Currencies differ, and none was named to convert to.
+        """
+        known = [name for name in (*self.indices, *self.assets) if name in self.series]
+        traded = {name: self.series[name].between(self.start, self.end) for name in known}
+        return in_one_currency(self.series, traded, self.currency, self.rates)
+
     def frames(self, adjust_by: str) -> tuple[dict[str, pd.DataFrame], list[str]]:
-        """Wide frames ``close``, ``open``, ``high``, ``low``, ``volume``, indices first, and remarks on what was changed.
+        """Wide frames ``close``, ``open``, ``high``, ``low``, ``volume``, indices first, in one currency, and remarks on what was
+        changed.
 
         The dates are those on which an index has a price. An asset's bar on another day has no index return to compare with and
         is left out.
         """
-        mode, remarks = Adjustment.parse(adjust_by), []
-        parts: dict[str, pd.DataFrame] = {}
-        for name in (*self.indices, *self.assets):
-            if name in self.series:
-                bars, mended = whole_bars(self.series[name].between(self.start, self.end))
-                if mended and name not in self.indices:
-                    remarks.append(f"{name}: {mended} bars with a missing or impossible open, high or low were mended")
-                parts[name] = adjust(bars, mode)
+        mode = Adjustment.parse(adjust_by)
+        parts, remarks = self.converted()
+        for name in list(parts):
+            bars, mended = whole_bars(parts[name])
+            if mended and name not in self.indices:
+                remarks.append(f"{name}: {mended} bars with a missing or impossible open, high or low were mended")
+            parts[name] = adjust(bars, mode)
         days = pd.DatetimeIndex([], name="date")
         for name in self.indices:
             days = days.union(pd.DatetimeIndex(parts[name].index))
@@ -210,6 +244,8 @@ class FetchedPrices:
             See :meth:`MarketPanel.from_frame`.
         """
         self.check(policy)
+        for remark in self.converted()[1]:
+            warnings.warn(remark, DataWarning, stacklevel=2)
         wide, _ = self.frames(adjust)
         alive = wide["close"].notna().any()
         dropped = {o.ticker: f"{o.status}: {o.note}" for o in self.report.failed}
@@ -247,32 +283,6 @@ def check_choices(adjust: str, policy: str, gaps: str = "error") -> None:
     for name, value, known in (("policy", policy, POLICIES), ("gaps", gaps, GAP_POLICIES)):
         if value not in known:
             raise DataError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
-
-
-def period_of(start: Day, end: Day | None) -> tuple[date, date | None]:
-    """Both ends of a period as dates; :class:`DataError` when they make no sense."""
-    first = _day(start, "start")
-    last = None if end is None else _day(end, "end")
-    today = datetime.now(UTC).date()
-    for day in (first, last or first):
-        if not 1900 <= day.year <= 2200:
-            raise DataError(f"{day} is no day of a price history; choose one between the years 1900 and 2200")
-    if last is not None and first > last:
-        raise DataError(f"start {first} is after end {last}; exchange them")
-    if first > today:
-        raise DataError(f"start {first} lies in the future; today is {today}")
-    return first, last
-
-
-def _day(given: Day, what: str) -> date:
-    if isinstance(given, datetime):
-        return given.date()
-    if isinstance(given, date):
-        return given
-    try:
-        return date.fromisoformat(given)
-    except (ValueError, TypeError):
-        raise DataError(f"{what} {given!r} is not a date; write it as YYYY-MM-DD") from None
 
 
 def _hint(ticker: str, status: Status) -> str:

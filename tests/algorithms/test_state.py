@@ -12,7 +12,8 @@ import pytest
 
 from tracker_strategies import algorithms
 from tracker_strategies.algorithms import CappedSimplex, ConstantWeights, Holdings, NegativeLogReturn, OnlineAlgorithm, Vote
-from tracker_strategies.algorithms._state import PROJECT, Part, Stored
+from tracker_strategies.algorithms._names import PROJECT
+from tracker_strategies.algorithms._state import Part, Stored
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.testing.rounds import fingerprint, market
 

@@ -1,45 +1,14 @@
-"""Copies, storage and restoring of learners: one exact route for all of them."""
+"""What is kept of a learner, as one flat dict of plain values: out of its attributes, back into them, and checked in between."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms._kinds import Dims, Kind, Kinds, Piece, like, real
+from tracker_strategies.algorithms._names import named, register
 from tracker_strategies.errors import ParameterError
-
-STATE_VERSION = 1
-
-PROJECT = __name__.partition(".")[0]
-
-READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
-"""What makes a parameter from the dict of plain values that describes it, by the entry that such a dict has and no other."""
-
-GONE = {"TopNames": "max_names", "CostAware": "cost_aware"}
-"""Classes that old states name and nobody can restore, each with the limit of a mandate that has taken its place."""
-
-_CLASSES: dict[str, type[Any]] = {}
-_AMBIGUOUS: set[str] = set()
-"""Keys that several classes have: those that one function makes, each time it is called."""
-
-
-def tag_of(cls: type, entry: str) -> str:
-    """Return the tag by which a set or a term is described: its own. One that a user's class has inherited is that of another
-    class, and would restore as it: such a class is named, and has to be handed over again.
-    """
-    own = cls.__module__.partition(".")[0] == PROJECT or entry in vars(cls)
-    return str(getattr(cls, entry)) if own else f"{cls.__module__}.{cls.__qualname__}"
-
-
-def load_names(package: str) -> None:
-    """Import all public names of a package: they load when they are asked for, and only then do classes register themselves."""
-    module = import_module(package)
-    for name in module.__all__:
-        getattr(module, name)
 
 
 class Stored:
@@ -51,21 +20,22 @@ class Stored:
     _state: ClassVar[tuple[str, ...]] = ()
     """Attributes that a continuation needs: floats, ints, strings, arrays, and pieces with a state of their own."""
 
+    _kinds: ClassVar[Kinds] = {}
+    """What they may be, together with what the parents say of theirs; like those of a fresh learner where nothing is said."""
+
     _key: ClassVar[str]
-    """Name of the class in states: its own for classes of this project, with the module for all others, so that nobody's `PA`
-    is taken for another's. A module that is loaded again replaces its classes.
-    """
+    """Name of the class in states."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        ours = cls.__module__.partition(".")[0] == PROJECT
-        cls._key = cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
-        if cls._key in _CLASSES and "<locals>" in cls.__qualname__:
-            _AMBIGUOUS.add(cls._key)
-        _CLASSES[cls._key] = cls
+        cls._key = register(cls)
+
+    @classmethod
+    def _stored_names(cls) -> tuple[str, ...]:
+        return cls._state
 
     def _stored(self) -> tuple[str, ...]:
-        return self._state
+        return self._stored_names()
 
     def _values(self) -> dict[str, Any]:
         flat: dict[str, Any] = {}
@@ -73,14 +43,14 @@ class Stored:
             value = getattr(self, name)
             if isinstance(value, Stored):
                 flat |= {f"{name}.{key}": v for key, v in value._values().items()}
-            elif isinstance(value, list) and all(isinstance(piece, Stored) for piece in value):
+            elif _is_list_of_pieces(value):
                 flat |= {f"{name}.{i}.{key}": v for i, piece in enumerate(value) for key, v in piece._values().items()}
             else:
                 flat[name] = _plain(value)
         return flat
 
     def _restore(self, values: dict[str, Any]) -> None:
-        """Take over values made by :meth:`_values`; a KeyError when one is missing."""
+        """Take over values made by :meth:`_values`, or read by :meth:`_read`."""
         for name in self._stored():
             if name in values:
                 value = values[name]
@@ -88,174 +58,145 @@ class Stored:
             else:
                 setattr(self, name, _revived(name, getattr(self, name, None), values))
 
+    # ------------------------------------------------------------------ what is believed of a state
+
+    @classmethod
+    def _check_sizes(cls, values: dict[str, Any], dims: Dims) -> None:
+        """Raise a ParameterError when an array has not the size that it should: what is built afterwards is no larger than what
+        the state holds.
+        """
+        for name, kind in kinds_of(cls).items():
+            if isinstance(kind, Piece):
+                for _, inner in pieces_under(name, kind.several, values):
+                    if inner.get("part") in kind.parts:
+                        named(Part, inner["part"])._check_sizes(inner, kind.within(dims))
+            elif name in values:
+                kind.check_shape(name, values[name], dims, bind=False)
+            elif not kind.missing:
+                raise ParameterError(f"{name} is missing")
+
+    @classmethod
+    def _read(cls, values: dict[str, Any], dims: Dims, fresh: Stored | None) -> dict[str, Any]:
+        """Return the values as a learner keeps them, or raise a ParameterError; `fresh` has learned nothing."""
+        kinds, rest = kinds_of(cls), dict(values)
+        read: dict[str, Any] = {}
+        for name in dict.fromkeys((*cls._stored_names(), *kinds)):
+            kind, example = kinds.get(name), getattr(fresh, name, None)
+            if isinstance(kind, Piece) or isinstance(example, Stored) or (kind is None and _is_list_of_pieces(example)):
+                several = kind.several if isinstance(kind, Piece) else isinstance(example, list)
+                found = pieces_under(name, several, rest)
+                if not isinstance(kind, Piece) and len(found) != (len(example) if isinstance(example, list) else 1):
+                    raise ParameterError(f"{name} is missing, or not as many as there should be")
+                for i, (at, inner) in enumerate(found):
+                    like_it = example[i] if isinstance(example, list) and i < len(example) else example
+                    read |= {f"{at}.{key}": value for key, value in _read_piece(at, kind, inner, dims, like_it).items()}
+                rest = {key: value for key, value in rest.items() if not key.startswith(f"{name}.")}
+            elif name in rest:
+                value = rest.pop(name)
+                if kind is None and example is None and isinstance(value, str | None):
+                    read[name] = value
+                else:
+                    read[name] = (kind or _kind_of(value, example)).read(name, value, dims)
+            elif not (isinstance(kind, Kind) and kind.missing):
+                raise ParameterError(f"{name} is missing")
+        if rest:
+            raise ParameterError(f"{cls.__name__} knows no {', '.join(sorted(rest)[:3])}")
+        return read
+
+    def _sizes(self, dims: Dims) -> Dims:
+        """Return sizes that are known, and with them those of the object's own arrays that do not grow."""
+        for name, kind in kinds_of(type(self)).items():
+            array = getattr(self, name, None)
+            if isinstance(kind, Kind) and isinstance(array, np.ndarray):
+                for size, found in zip(kind.shape, array.shape, strict=True):
+                    if isinstance(size, str) and not size.startswith("*"):
+                        dims.agree(size, found)
+        return dims
+
+    def _sound(self) -> None:
+        """Raise a ParameterError when values that are right one by one do not go together."""
+
+    def _check_sound(self) -> None:
+        for name in self._stored():
+            value = getattr(self, name)
+            for part in value if isinstance(value, list) else (value,):
+                if isinstance(part, Stored):
+                    part._check_sound()
+        self._sound()
+
 
 class Part(Stored):
-    """A piece of a learner that has a state of its own and no parameters beside it: it is rebuilt from its values alone."""
+    """A piece of a learner that has a state of its own and no parameters beside it: it is rebuilt from its values alone, so that
+    its `_kinds` say everything.
+    """
 
     def _values(self) -> dict[str, Any]:
         return {"part": self._key, **super()._values()}
 
 
-class Stateful(Stored):
-    """An object made by `Class(n_assets, **params)` whose attributes named in `_state` are all that later rounds depend on.
-
-    Each keyword parameter is kept under its own name. clone, copy, pickle and restoring all go through :meth:`from_state`.
-    """
-
-    n_assets: int
-    _w: Array
-    _active: Mask | None
-    _t: int
-
-    def _stored(self) -> tuple[str, ...]:
-        return ("_w", "_active", "_t", *self._state)
-
-    def _parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _parameter_names(type(self))}
-
-    def params(self) -> dict[str, Any]:
-        """Return the keyword parameters, defaults resolved, as plain values."""
-        return {k: _plain_parameter(v) for k, v in self._parameters().items()}
-
-    def _head(self) -> dict[str, Any]:
-        return {"algorithm": self._key, "version": STATE_VERSION, "n_assets": self.n_assets}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that a bit-equal continuation needs.
-
-        Numbers, strings and lists, i.e. JSON; only matrices stay arrays. Nothing in it is shared with the learner.
-        """
-        return {**self._head(), "params": self.params(), "state": self._values()}
-
-    @classmethod
-    def from_state(cls, d: dict[str, Any], **parameters: Any) -> Self:
-        """Return the learner that :meth:`state_dict` described, also after a round trip through JSON.
-
-        Parameters
-        ----------
-        d : dict
-        **parameters
-            Replace those of the state. Functions cannot be stored: side information that holds one is handed over again here.
-        """
-        try:
-            name, version, n_assets = d["algorithm"], d["version"], d["n_assets"]
-            params, state = dict(d["params"]), d["state"]
-        except (KeyError, TypeError, ValueError) as problem:
-            raise ParameterError(f"not a state of {cls.__name__}: missing or malformed {problem}") from problem
-        _refuse_gone(name)
-        if name != cls._key or version != STATE_VERSION:
-            raise ParameterError(f"a state of {name} version {version} cannot restore {cls._key} version {STATE_VERSION}")
-        learner = cls._made(n_assets, params | parameters)
-        try:
-            learner._restore(state)
-        except (KeyError, TypeError) as problem:
-            raise ParameterError(f"not a state of {cls.__name__}: missing or malformed {problem}") from problem
-        return learner
-
-    @classmethod
-    def _made(cls, n_assets: Any, params: dict[str, Any]) -> Self:
-        """Return a fresh learner from parameters as :meth:`params` gives them."""
-        try:
-            return cls(n_assets, **{k: _parameter(v) for k, v in params.items()})  # type: ignore[call-arg]
-        except TypeError as problem:
-            raise ParameterError(f"not a state of {cls.__name__}: {problem}") from problem
-
-    def _restore(self, values: dict[str, Any]) -> None:
-        super()._restore(values)
-        if self._w.shape != (self.n_assets,):
-            raise ParameterError(f"a state for {self.n_assets} assets holds weights of shape {self._w.shape}")
-        self._w.setflags(write=False)
-
-    def fresh(self) -> Self:
-        """Return a learner with the same parameters that has not learnt anything yet."""
-        return self._made(self.n_assets, self._parameters())
-
-    def clone(self) -> Self:
-        """Return an independent copy in the same state."""
-        return type(self).from_state(self._shared_state())
-
-    def _shared_state(self) -> dict[str, Any]:
-        """Return the state with sets and side information as they are: immutable objects that copies may share."""
-        return self.state_dict() | {"params": self._parameters()}
-
-    def __copy__(self) -> Self:
-        return self.clone()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.clone()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_state, (self._shared_state(),)
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{k}={getattr(self, k)!r}" for k in _parameter_names(type(self)) if k != "start")
-        return f"{type(self).__name__}({self.n_assets}, {given})"
+def kinds_of(cls: type[Stored]) -> dict[str, Kind | Piece]:
+    """Return what a class and its parents say of the values in its state."""
+    kinds: dict[str, Kind | Piece] = {}
+    for each in reversed(cls.__mro__):
+        kinds |= vars(each).get("_kinds", {})
+    return {name: kind for name, kind in kinds.items() if name in cls._stored_names() or getattr(kind, "missing", False)}
 
 
-def _parameter_names(cls: type) -> tuple[str, ...]:
-    return tuple(name for name in inspect.signature(cls).parameters if name != "n_assets")
+def pieces_under(name: str, several: bool, values: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the values of the pieces that stand under a name, one or several, each with its full name."""
+    inner = {key[len(name) + 1 :]: value for key, value in values.items() if key.startswith(f"{name}.")}
+    if not several:
+        return [(name, inner)] if inner else []
+    by_number: dict[str, dict[str, Any]] = {}
+    for key, value in inner.items():
+        number, _, rest = key.partition(".")
+        by_number.setdefault(number, {})[rest] = value
+    if set(by_number) != {str(i) for i in range(len(by_number))}:
+        raise ParameterError(f"the parts of {name} must be numbered from 0, got {', '.join(sorted(by_number)[:3])}")
+    return [(f"{name}.{i}", by_number[str(i)]) for i in range(len(by_number))]
 
 
-def _plain_parameter(value: Any) -> Any:
-    """Return a parameter as plain values; a learner among the parameters as what makes a fresh one."""
-    if isinstance(value, Stateful):
-        return value._head() | {"params": value.params()}
-    if isinstance(value, list | tuple) and any(isinstance(v, Stateful) for v in value):
-        return [_plain_parameter(v) for v in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
+def _read_piece(name: str, kind: Any, values: dict[str, Any], dims: Dims, example: Any) -> dict[str, Any]:
+    """Return the values of one piece, read: those of a part of the right class, or of the learner that a fresh one has there."""
+    try:
+        if isinstance(example, Stored) and not isinstance(example, Part):
+            return example._read(values, example._dims(), example)  # type: ignore[attr-defined]
+        rest = dict(values)
+        key = rest.pop("part", None)
+        allowed = kind.parts if isinstance(kind, Piece) else (example._key,)
+        if not isinstance(key, str) or key not in allowed:
+            raise ParameterError(f"it must be a {' or '.join(allowed)}, got {key!r:.60}")
+        cls = named(Part, key)
+        within = kind.within(dims) if isinstance(kind, Piece) else example._sizes(Dims())
+        return {"part": key, **cls._read(rest, within, example if type(example) is cls else None)}
+    except ParameterError as problem:
+        raise ParameterError(f"in {name}: {problem}") from problem
 
 
-def _parameter(value: Any) -> Any:
-    """Return the parameter that :func:`_plain_parameter` described."""
-    if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
-        return [_parameter(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "algorithm" in value:
-        return _named(Stateful, value["algorithm"])._made(value["n_assets"], value["params"])
-    for tag, reader in READERS.items():
-        if tag in value:
-            return reader(value)
-    raise ParameterError(f"a parameter stored as a dict has an entry {', '.join(('algorithm', *READERS))}; got {sorted(value)}")
+def _kind_of(value: Any, example: Any) -> Kind:
+    """The kind of an attribute that nobody described: that of the fresh learner's, or of any finite numbers where it has none."""
+    if example is not None:
+        return like(example)
+    return like(value) if isinstance(value, np.ndarray | bool) else real("*") if isinstance(value, list) else real()
 
 
 def _revived(name: str, current: Any, values: dict[str, Any]) -> Any:
     """Return the piece, or the list of pieces, whose values stand under `name`; learners take them over, parts are rebuilt."""
-    inner = {key[len(name) + 1 :]: value for key, value in values.items() if key.startswith(f"{name}.")}
-    if "part" in inner:
-        piece = object.__new__(_named(Part, inner["part"]))
-        piece._restore(inner)
-        return piece
+    found = pieces_under(name, isinstance(current, list), values)
     if isinstance(current, list):
-        count = 1 + max((int(key.partition(".")[0]) for key in inner), default=-1)
-        return [_revived(str(i), current[i] if i < len(current) else None, inner) for i in range(count)]
-    if not isinstance(current, Stateful):
-        raise KeyError(name)
-    current._restore(inner)
+        return [_rebuilt(inner, current[i] if i < len(current) else None) for i, (_, inner) in enumerate(found)]
+    return _rebuilt(found[0][1], current) if found else current
+
+
+def _rebuilt(values: dict[str, Any], current: Any) -> Any:
+    if "part" in values:
+        current = object.__new__(named(Part, values["part"]))
+    current._restore(values)
     return current
 
 
-def _named(base: type[Any], key: Any) -> Any:
-    """Return the class derived from `base` that states call `key`."""
-    _refuse_gone(key)
-    if key not in _CLASSES:
-        load_names(__package__)
-    if key in _AMBIGUOUS:
-        raise ParameterError(f"{key!r} is the name of several classes; define each at the top of a module to restore it by name")
-    cls = _CLASSES.get(key)
-    if cls is None or not issubclass(cls, base):
-        raise ParameterError(f"{key!r} is not a known {base.__name__}; import the module that defines it first")
-    return cls
-
-
-def _refuse_gone(key: Any) -> None:
-    """Raise a ParameterError that says what to do with the state of a class that is gone."""
-    if isinstance(key, str) and key in GONE:
-        limit = GONE[key]
-        raise ParameterError(
-            f"a state of {key} cannot be restored: this wrapper is gone, and the mandate does its work after the learner. "
-            f"Begin anew with the learner that was inside it, and give the strategy {limit}=..., or mandate=Mandate({limit}=...)"
-        )
+def _is_list_of_pieces(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(piece, Stored) for piece in value)
 
 
 def _plain(value: Any) -> Any:

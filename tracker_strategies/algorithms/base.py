@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies._checks import count, number
-from tracker_strategies.algorithms._state import Stateful
+from tracker_strategies.algorithms._stateful import Stateful
 from tracker_strategies.algorithms._validation import FLOAT64, Array, Mask, describe_not_finite, finite_vector, mask, real_array
 from tracker_strategies.algorithms.sets.feasible import Box, FeasibleSet, RealSpace, Simplex
 from tracker_strategies.errors import InputError, ParameterError

@@ -100,6 +100,7 @@ class Wrapper(OnlineAlgorithm):
     """
 
     _state: ClassVar[tuple[str, ...]] = ("_inner",)
+    _inside: ClassVar[dict[str, str]] = {"learner": "_inner"}
 
     rank: ClassVar[int | None] = None
     """Its place: around those of lower rank, once. A wrapper without a rank goes everywhere but into Holdings."""

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from datafeeds.errors import DataWarning
+from datafeeds.texts import plain
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.leaderboard import leaderboard
 from tracker_strategies.cli.mandate import app as mandate
@@ -124,6 +125,9 @@ def fetch(
     keep_delisted: Annotated[
         bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo forgot.")
     ] = False,
+    currency: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Convert all prices to this currency, such as USD, by daily rates.")
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 10.0,
     retries: Annotated[int, typer.Option(help="How often to ask again after a rate limit or a fault.")] = 3,
     as_json: AsJson = False,
@@ -188,13 +192,13 @@ def main() -> None:
 
     def one_line(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
         own = issubclass(category, DataWarning | FutureWarning)
-        return f"{category.__name__}: {message}\n" if own else usual(message, category, filename, lineno, line)
+        return plain(f"{category.__name__}: {message}\n") if own else usual(message, category, filename, lineno, line)
 
     warnings.formatwarning = one_line
     try:
         app()
     except TrackerError as problem:
-        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        print(plain(f"{type(problem).__name__}: {problem}"), file=sys.stderr)
         sys.exit(2)
 
 

@@ -52,23 +52,22 @@ def check(
 
 def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport | None) -> None:
     """Print the report for people."""
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from datafeeds.cleaning.report import SHOWN
+    from tracker_strategies.cli.terminal import Terminal
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
 
-    def row(name: str, text: str) -> None:
-        table.add_row(name, text)
+    def row(name: str, text: str, style: str | None = None) -> None:
+        table.add_row(name, text, style=style)
 
     row("source", f"{found['source']}: {found['n_bars']} bars x {found['n_assets']} assets, {found['first']} to {found['last']}")
     for left in found["cut"]:
-        row("[yellow]left off[/]", f"[yellow]{escape(left)}[/]")
+        row("left off", left, "yellow")
     row("bars a year", f"{found['periods_per_year']:g}")
     row(
         "coverage",
@@ -83,9 +82,10 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
         row("dropped", _listed(found["dropped"], ""))
     if found["survivorship_warning"]:
         row(
-            "[yellow]survivorship[/]",
-            "[yellow]no name ever leaves: these assets were probably chosen because they survived. Expect excess returns that "
-            "nobody could have earned; bring the names that left, or --members with their dates.[/]",
+            "survivorship",
+            "no name ever leaves: these assets were probably chosen because they survived. Expect excess returns that "
+            "nobody could have earned; bring the names that left, or --members with their dates.",
+            "yellow",
         )
     for name, t in found["tracking"].items():
         corr = "-" if t["equal_weight_correlation"] is None else f"{t['equal_weight_correlation']:.3f}"
@@ -99,7 +99,7 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
     if sessions is not None:
         row("sessions", str(sessions))
     console.print(table)
-    console.print(report.table(SHOWN), markup=False, soft_wrap=True)
+    console.print(report.table(SHOWN), soft_wrap=True)
 
 
 def _bp(value: float | None) -> str:

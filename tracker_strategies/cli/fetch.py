@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
 from datafeeds.files import replace_file
+from datafeeds.texts import plain
 from datafeeds.yahoo.fetching import FetchedPrices, check_choices, fetch_yahoo
 from datafeeds.yahoo.patience import Patience
 from datafeeds.yahoo.report import FetchError, FetchReport, Outcome
 from datafeeds.yahoo.tickers import tickers_of
+from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.errors import OutputError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def run_fetch(
     adjust: str = "split",
     policy: str = "strict",
     keep_delisted: bool = False,
+    currency: str | None = None,
     out: str | None = None,
     timeout: float = Patience.timeout,
     retries: int = Patience.retries,
@@ -61,7 +62,7 @@ def run_fetch(
         A file, or a list with commas.
     start, end : str
         Days, both included; without `end` as far as every series goes.
-    cache, mode, keep_delisted, timeout, retries
+    cache, mode, keep_delisted, currency, timeout, retries
         See :func:`datafeeds.yahoo.fetching.fetch_yahoo` and :class:`datafeeds.yahoo.patience.Patience`.
     adjust, policy
         See :meth:`datafeeds.yahoo.fetching.FetchedPrices.panel`.
@@ -86,7 +87,7 @@ def run_fetch(
     check_choices(adjust, policy)
     place = None if out is None else _check_file(Path(out).expanduser())
     names = tickers_of(tickers)
-    notes = Console(stderr=True)
+    notes = Terminal(stderr=True)
     done = FetchReport()
     try:
         fetched = _fetch_with_progress(
@@ -100,6 +101,7 @@ def run_fetch(
             cache=cache,
             mode=mode,
             keep_delisted=keep_delisted,
+            currency=currency,
             patience=Patience(timeout=timeout, retries=retries),
             session=session,
         )
@@ -111,14 +113,14 @@ def run_fetch(
     try:
         fetched.check(policy)
     except FetchError as error:
-        print(f"FetchError: {error}", file=sys.stderr)
+        print(plain(f"FetchError: {error}"), file=sys.stderr)
         return INCOMPLETE
     panel = fetched.panel(adjust=adjust, policy=policy, gaps="freeze")
     wide, remarks = fetched.frames(adjust)
-    for remark in remarks:
-        notes.print(escape(remark), style="yellow", highlight=False)
+    for remark in remarks[len(fetched.converted()[1]) :]:  # of currencies the panel has told
+        notes.print(remark, style="yellow", highlight=False)
     for name, reason in panel.dropped.items():
-        notes.print(f"left out  {escape(name)}: {escape(reason)}", style="yellow", highlight=False)
+        notes.print(f"left out  {name}: {reason}", style="yellow", highlight=False)
     span = f"{panel.n_bars} days from {panel.day(0)} to {panel.day(-1)}, {panel.n_assets} assets, {adjust} prices"
     notes.print(span, highlight=False)
     if place is not None:
@@ -126,23 +128,21 @@ def run_fetch(
         _write(close, place)
         holes = not panel.complete and _has_holes(close)
         how = f"--data {place} " + " ".join(f"--index {name}" for name in panel.targets) + (" --gaps freeze" if holes else "")
-        notes.print(
-            f"wrote [bold]{escape(str(place))}[/]; use it with: tracker run pa {escape(how)}", highlight=False, soft_wrap=True
-        )
+        notes.print(styled("wrote ", (place, "bold"), f"; use it with: tracker run pa {how}"), soft_wrap=True)
     return COMPLETE
 
 
-def _fetch_with_progress(notes: Console, done: FetchReport, total: int, **request: Any) -> FetchedPrices:
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
-    with Progress(*columns, console=notes, transient=True) as progress:
+def _fetch_with_progress(notes: Terminal, done: FetchReport, total: int, **request: Any) -> FetchedPrices:
+    what, count = progress_text("{task.description}"), progress_text("{task.completed}/{task.total}")
+    with Progress(what, BarColumn(), count, TimeElapsedColumn(), console=notes, transient=True) as progress:
         task = progress.add_task("fetching", total=total)
 
         def step(outcome: Outcome) -> None:
             done.add(outcome)
-            progress.update(task, advance=1, description=f"{escape(outcome.ticker)} {outcome.status}")
+            progress.update(task, advance=1, description=f"{outcome.ticker} {outcome.status}")
 
         def wait(seconds: float, reason: str) -> None:
-            progress.update(task, description=f"waiting {seconds:.0f} s: {escape(reason)}")
+            progress.update(task, description=f"waiting {seconds:.0f} s: {reason}")
 
         return fetch_yahoo(on_outcome=step, on_wait=wait, **request)
 
@@ -163,7 +163,7 @@ def _show(report: FetchReport, as_json: bool) -> None:
         ]
         print(json.dumps(rows, indent=2))
         return
-    Console().print(report_table(report))
+    Terminal().print(report_table(report))
 
 
 def report_table(report: FetchReport) -> Table:
@@ -177,12 +177,12 @@ def report_table(report: FetchReport) -> Table:
         if len(report) <= FULL_TABLE or not o.status.ok or o.status in ("restated", "delisted"):
             colour = "green" if o.status.ok else "red"
             table.add_row(
-                f"[bold]{escape(o.ticker)}[/]",
-                f"[{colour}]{o.status}[/]",
+                styled((o.ticker, "bold")),
+                styled((o.status, colour)),
                 f"{o.bars}" if o.bars else "-",
                 str(o.first or "-"),
                 str(o.last or "-"),
-                escape(o.note),
+                o.note,
             )
     return table
 

@@ -84,11 +84,9 @@ def leaderboard(
 
 def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     """The command, with its options by name, and what is done to all markets."""
-    from rich.console import Console
-    from rich.markup import escape
-
     from tracker_strategies.analysis.places import refuse_other
     from tracker_strategies.cli.progress import watching
+    from tracker_strategies.cli.terminal import Terminal, styled
     from tracker_strategies.research.leaderboard import rivals, tables
     from tracker_strategies.research.leaderboard.run import (
         COMPARISON,
@@ -101,7 +99,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     from tracker_strategies.research.sweeps.asking.values import limits_in_words
     from tracker_strategies.runner import check_mandate
 
-    notes, remarks, limits = Console(stderr=True), [], given["options"].limits
+    notes, remarks, limits = Terminal(stderr=True), [], given["options"].limits
     skfolio = given["skfolio"] and rivals.has_skfolio()
     if given["skfolio"] and not skfolio:
         remarks.append("skfolio is not installed and was left out: pip install 'backtrader-index-tracker[rivals]'.")
@@ -127,14 +125,14 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         f"{name}: {line}" for name, p in panels.items() for line in sector_notes(limits, sectors_of(limits, p.symbols), p.symbols)
     ]
     for line in (*remarks, *missing, *(f"left out  {name}: {why}" for name, why in left_out.items())):
-        notes.print(escape(line), style="yellow", highlight=False, soft_wrap=True)
+        notes.print(line, style="yellow", highlight=False, soft_wrap=True)
     options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs", "cash")}
     try:
         with watching(notes) as watcher:
             result = run_leaderboard(panels, taking_part, folder, watcher=watcher, mandate=limits, **options)
     except KeyboardInterrupt:
         kept = f"finished rows are kept in {folder}, the same command goes on" if folder else "nothing is kept without --out"
-        notes.print(f"stopped; {escape(kept)}")
+        notes.print(f"stopped; {kept}")
         raise typer.Exit(STOPPED) from None
     result |= {"left_out": left_out, "notes": remarks, "asked": asked}
     command = command_line(given)
@@ -151,7 +149,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         return
     # The columns in few letters: a terminal is narrow.
     short = ("strategy", "TE\nbp", "diff.\n%", "turnover\n%", *(f"net {cost}\n% p.a." for cost in COSTS), "names", "ms a\nbar")
-    console = Console()
+    console = Terminal()
     for market, group, rows in tables.tables(result):
         console.print(_table(f"{market}: {group}", short, [tables.cells(row) for row in rows]))
     if found := tables.factors(result):
@@ -159,7 +157,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     if page is not None:
         beside = page.parent / COMPARISON
         more = f"; the runs bar by bar: {beside}" if beside.exists() else ""
-        console.print(f"page  [bold]{page}[/]  (open it in a browser{more})")
+        console.print(styled("page  ", (page, "bold"), f"  (open it in a browser{more})"))
 
 
 def command_line(given: Mapping[str, Any]) -> str:
@@ -187,14 +185,13 @@ def command_line(given: Mapping[str, Any]) -> str:
 
 
 def _table(title: str, head: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
-    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
     for i, name in enumerate(head):
         table.add_column(name, justify="right" if i else "left", style="" if i else "bold", overflow="fold", no_wrap=not i)
     for line in lines:
-        table.add_row(*(escape(cell) for cell in line))
+        table.add_row(*line)
     return table
 
 

@@ -58,27 +58,26 @@ def check(
 
 def show(file: str, found: Mapping[str, Any]) -> None:
     """Print the report for people."""
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
+    from tracker_strategies.cli.terminal import Terminal, styled
     from tracker_strategies.research.sweeps.asking.values import limits_in_words
 
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column()
-    facts.add_row("mandate", escape(f"{file}: {limits_in_words(found['mandate']) or 'no limits'}"))
-    facts.add_row("[green]feasible[/]", f"with {found['n_names']} names of {found['source']} on {found['day']}")
+    facts.add_row("mandate", (f"{file}: {limits_in_words(found['mandate']) or 'no limits'}"))
+    facts.add_row(styled(("feasible", "green")), f"with {found['n_names']} names of {found['source']} on {found['day']}")
     reasons: dict[str, list[str]] = {}
     for name, why in found["cannot_be_bought"].items():
         reasons.setdefault("one lot is dearer than the cap" if " costs " in why else why, []).append(
             f"{name} ({why})" if " costs " in why else name
         )
     for why, names in reasons.items():
-        facts.add_row("cannot be bought", escape(f"{len(names)}, {why}: {_some(names)}"))
+        facts.add_row("cannot be bought", (f"{len(names)}, {why}: {_some(names)}"))
     if found["no_sector"]:
-        facts.add_row("without a sector", escape(f"{len(found['no_sector'])}: {_some(found['no_sector'])}"))
+        facts.add_row("without a sector", (f"{len(found['no_sector'])}: {_some(found['no_sector'])}"))
     console.print(facts)
     if found["groups"]:
         groups = Table("group", "names", "can be bought", "at least", "at most", "most names", box=None, padding=(0, 2, 0, 0))
@@ -88,7 +87,7 @@ def show(file: str, found: Mapping[str, Any]) -> None:
             count = "-" if g["max_names"] is None else str(g["max_names"])
             label = g["name"] if g["grouping"] == "sector" else f"{g['grouping']}: {g['name']}"
             least = _percent(g["min"] or None)
-            groups.add_row(escape(label), str(g["names"]), str(g["can_be_bought"]), least, _percent(g["max"]), count)
+            groups.add_row(label, str(g["names"]), str(g["can_be_bought"]), least, _percent(g["max"]), count)
         console.print()
         console.print(groups)
     console.print()

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from datafeeds.texts import parse_pairs
+from datafeeds.texts import parse_pairs, plain
 from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.paper import AccountOptions
+from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.config import RiskLimits
@@ -34,7 +34,7 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     if options.limits.sectors is not None:
         panel = options.market.open()
         for note in sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols):
-            Console(stderr=True).print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            Terminal(stderr=True).print(note, style="yellow", highlight=False, soft_wrap=True)
     kept = ("start", "replay", "broker", "url", "calendar", "actions", "verify_every", "time_in_force")
     same = {name: getattr(options, name) for name in kept}
     account = PaperAccount.create(
@@ -49,14 +49,14 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
         **same,
         **{name: value for name in ("cash", "clock") if (value := getattr(options, name)) is not None},
     )
-    config, console = account.config, Console()
-    console.print(
-        f"opened [bold]{account.folder}[/]: {config.strategy} on {len(config.symbols)} names of {config.source}, "
-        f"{config.cash:,.0f} in cash, {config.broker} broker, first session {config.start}",
-        highlight=False,
+    config, console = account.config, Terminal()
+    about = (
+        f": {config.strategy} on {len(config.symbols)} names of {config.source}, "
+        f"{config.cash:,.0f} in cash, {config.broker} broker, first session {config.start}"
     )
+    console.print(styled("opened ", (account.folder, "bold"), about))
     more = f"watch {account.folder} --sessions 21" if config.clock == "replay" else f"step {account.folder}"
-    console.print(f"next: [bold]tracker paper {more}[/]", highlight=False)
+    console.print(styled("next: ", (f"tracker paper {more}", "bold")))
 
 
 def take_step(folder: str, *, verify: bool, max_move: float | None, from_copy: bool, as_json: bool) -> None:
@@ -65,10 +65,10 @@ def take_step(folder: str, *, verify: bool, max_move: float | None, from_copy: b
     if as_json:
         print(json.dumps(asdict(result), indent=2))
     else:
-        show_step(Console(), result)
+        show_step(Terminal(), result)
 
 
-def show_step(console: Console, result: StepResult) -> None:
+def show_step(console: Terminal, result: StepResult) -> None:
     """One line for a step, and its messages below."""
     taken = "nothing new" if not result.taken else result.taken[0] if len(result.taken) == 1 else f"{len(result.taken)} sessions"
     words = {
@@ -79,19 +79,19 @@ def show_step(console: Console, result: StepResult) -> None:
         Kind.MISSED: "missed",
         "": "nothing to decide",
     }
-    line = f"[bold]{result.session or '-'}[/]  {taken}, {words.get(result.decision, result.decision)}"
+    shown = styled((result.session or "-", "bold"), f"  {taken}, {words.get(result.decision, result.decision)}")
     if result.sent or result.refused:
-        line += f", {result.sent} orders sent" + (f", [red]{result.refused} refused[/]" if result.refused else "")
-    console.print(line + (f"  [dim]({result.way})[/]" if result.way else ""), highlight=False)
+        shown += styled(f", {result.sent} orders sent", *([", ", (f"{result.refused} refused", "red")] if result.refused else []))
+    console.print(shown + styled((f"  ({result.way})" if result.way else "", "dim")))
     for message in result.messages:
-        console.print(f"  {message}", style="dim", highlight=False, markup=False)
+        console.print(f"  {message}", style="dim", highlight=False)
 
 
 def keep_watch(folder: str, *, sessions: int | None, speed: float, max_move: float | None) -> None:
     """``watch``."""
     from tracker_strategies.papertrade.live.watching import practise, watch
 
-    account, console = PaperAccount(folder), Console()
+    account, console = PaperAccount(folder), Terminal()
     try:
         if account.config.clock == "replay":
             count = practise(
@@ -103,7 +103,7 @@ def keep_watch(folder: str, *, sessions: int | None, speed: float, max_move: flo
             watch(
                 account,
                 lambda r: show_step(console, r),
-                lambda text: console.print(text, style="red", markup=False),
+                lambda text: console.print(text, style="red"),
                 rounds=sessions,
                 max_move=max_move,
             )
@@ -122,28 +122,27 @@ def show_status(folder: str, *, check: bool, as_json: bool) -> None:
     if as_json:
         print(json.dumps(status.to_dict(), indent=2))
     else:
-        print_status(Console(), status)
+        print_status(Terminal(), status)
 
 
-def print_status(console: Console, status: AccountStatus) -> None:
+def print_status(console: Terminal, status: AccountStatus) -> None:
     """Head, holdings, alarms."""
     color = {"halted": "bold red", "up to date": "green"}.get(status.state, "yellow")
-    console.print(
-        f"[bold]{status.folder}[/]  {status.strategy}, {status.broker} broker  [{color}]{status.state}[/]", highlight=False
-    )
+    console.print(styled((status.folder, "bold"), f"  {status.strategy}, {status.broker} broker  ", (status.state, color)))
     if status.halted:
-        console.print(f"  {status.halted}; go on with: tracker paper resume", style="red", markup=False, highlight=False)
+        console.print(f"  {status.halted}; go on with: tracker paper resume", style="red", highlight=False)
     if not status.session:
         return
     console.print(
-        f"  {status.session}, session {status.sessions}: worth [bold]{status.value:,.2f}[/] "
-        f"({status.last_change:+.2%} on the day), cash {status.cash:,.2f}",
-        highlight=False,
+        styled(
+            f"  {status.session}, session {status.sessions}: worth ",
+            (f"{status.value:,.2f}", "bold"),
+            f" ({status.last_change:+.2%} on the day), cash {status.cash:,.2f}",
+        )
     )
     indices = ", ".join(f"{name} {made:+.2%}" for name, made in status.indices.items())
     console.print(
         f"  since the start {status.since_start:+.2%}, {indices}; last decision: {status.decision}; {status.waiting} orders wait",
-        markup=False,
         highlight=False,
     )
     table = Table("name", box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -157,7 +156,7 @@ def print_status(console: Console, status: AccountStatus) -> None:
     if len(status.holdings) > SHOWN:
         console.print(f"  and {len(status.holdings) - SHOWN} more: tracker paper export", style="dim")
     for alarm in status.alarms:
-        console.print(f"  {alarm}", style="yellow", markup=False, highlight=False)
+        console.print(f"  {alarm}", style="yellow", highlight=False)
 
 
 def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
@@ -171,7 +170,7 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
     if as_json:
         print(json_text({"paper": report.paper.metrics(), "backtest": report.backtest.metrics(), "gap": report.gap}))
         return
-    console = Console()
+    console = Terminal()
     paper, backtest, gap = report.paper.metrics(), report.backtest.metrics(), report.gap
     table = Table("", box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("paper account", "its backtest"):
@@ -187,8 +186,8 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
         table.add_row(name, *(form.format(scale * m[key]) if m[key] == m[key] else "-" for m in (paper, backtest)))
     console.print(table)
     for words in unscored([report.paper, report.backtest]):
-        console.print(words, style="yellow", markup=False, highlight=False)
-    for line in (
+        console.print(words, style="yellow", highlight=False)
+    for words in (
         f"shortfall from decision to fill {gap['shortfall']:,.2f}, {gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded; "
         f"fees {gap['fees']:,.2f}",
         f"{gap['missed_orders']:.0f} orders not filled in full ({gap['missed']:,.0f}), "
@@ -196,17 +195,17 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
         f"against the backtest {gap['value_gap']:+.4%}, weights off by up to {gap['weights_gap']:.2g}, "
         f"{gap['divergences']:.0f} divergences",
     ):
-        console.print(line, highlight=False)
+        console.print(words, highlight=False)
     written, missing = write_report(report, Path(out).expanduser() if out else account.folder / "report")
     for path in written:
-        console.print(f"wrote [bold]{path}[/]", highlight=False)
+        console.print(styled("wrote ", (path, "bold")))
     if missing:
-        console.print(missing, style="yellow", markup=False, highlight=False)
+        console.print(missing, style="yellow", highlight=False)
 
 
 def halt_account(folder: str, reason: str, *, cancel_open: bool) -> None:
     """``halt``."""
-    account, console = PaperAccount(folder, check=False), Console()
+    account, console = PaperAccount(folder, check=False), Terminal()
     account.halt(reason)  # first, and whatever else is wrong
     console.print("halted: nothing is sent any more", highlight=False)
     if cancel_open:
@@ -223,14 +222,14 @@ def halt_account(folder: str, reason: str, *, cancel_open: bool) -> None:
 def resume_account(folder: str) -> None:
     """``resume``."""
     PaperAccount(folder).resume()
-    Console().print("no longer halted; the next step goes on")
+    Terminal().print("no longer halted; the next step goes on")
 
 
 def adopt_account(folder: str, *, as_shares: bool) -> None:
     """``adopt``."""
-    console, changes = Console(), PaperAccount(folder).adopt(as_shares=as_shares)
+    console, changes = Terminal(), PaperAccount(folder).adopt(as_shares=as_shares)
     for change in changes:
-        console.print(change, markup=False, highlight=False)
+        console.print(change, highlight=False)
     console.print("the journal has the broker's account now" if changes else "nothing differed")
 
 
@@ -238,14 +237,14 @@ def flatten_account(folder: str, *, yes: bool, strangers: bool) -> None:
     """``flatten``."""
     account = PaperAccount(folder, check=False)
     if not yes:
-        typer.confirm(f"Sell everything in {account.folder} and halt?", abort=True)
-    show_step(Console(), account.flatten(strangers=strangers))
+        typer.confirm(plain(f"Sell everything in {account.folder} and halt?"), abort=True)
+    show_step(Terminal(), account.flatten(strangers=strangers))
 
 
 def show_troubles(account: PaperAccount) -> None:
     """What an exit could not do on its way."""
     for trouble in account.troubles:
-        Console(stderr=True).print(trouble, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        Terminal(stderr=True).print(trouble, style="yellow", highlight=False, soft_wrap=True)
 
 
 def show_limits(folder: str, changes: Sequence[str]) -> None:
@@ -255,7 +254,7 @@ def show_limits(folder: str, changes: Sequence[str]) -> None:
     table = Table("limit", "value", box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name, value in asdict(limits).items():
         table.add_row(name, "none" if value is None else ", ".join(value) if isinstance(value, tuple) else f"{value:g}")
-    Console().print(table)
+    Terminal().print(table)
 
 
 def export_account(folder: str, out: str, kind: str) -> None:
@@ -263,4 +262,4 @@ def export_account(folder: str, out: str, kind: str) -> None:
     from tracker_strategies.papertrade.views.exporting import export
 
     for path in export(PaperAccount(folder), Path(out).expanduser(), kind):
-        Console().print(f"wrote {path}", highlight=False)
+        Terminal().print(f"wrote {path}", highlight=False)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
+from tracker_strategies.cli.terminal import Terminal, progress_text
 from tracker_strategies.research.sweeps.running.driver import Watcher
 
 #: Seconds between two updates of the bar, and between two lines of a log.
@@ -17,20 +17,20 @@ TICK, LINE = 0.2, 30.0
 
 
 @contextmanager
-def watching(console: Console) -> Iterator[Watcher]:
+def watching(console: Terminal) -> Iterator[Watcher]:
     """A watcher that draws on the console if it is a terminal, and prints lines if it is not."""
     if not console.is_terminal:
         yield Lines(console)
         return
-    columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"))
+    columns = (progress_text("cells"), BarColumn(), MofNCompleteColumn(), progress_text("{task.fields[failed]}", "red"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
-        yield Bar(progress)
+        yield Bar(progress, console)
 
 
 class _Counting:
     """Counts cells and says when it is time to show them."""
 
-    def __init__(self, every: float, console: Console) -> None:
+    def __init__(self, every: float, console: Terminal) -> None:
         self.console = console
         self.total = self.before = self.ran = self.failed = 0
         self._every, self._next, self.start = every, 0.0, time.monotonic()
@@ -64,21 +64,21 @@ class _Counting:
 class Bar(_Counting):
     """A progress bar."""
 
-    def __init__(self, progress: Progress) -> None:
-        super().__init__(TICK, progress.console)
+    def __init__(self, progress: Progress, console: Terminal) -> None:
+        super().__init__(TICK, console)
         self._progress = progress
         self._task = progress.add_task("cells", total=None, failed="")
 
     def show(self) -> None:
         """Draw."""
-        failed = f"[red]{self.failed} failed[/]" if self.failed else ""
+        failed = f"{self.failed} failed" if self.failed else ""
         self._progress.update(self._task, total=self.total, completed=self.before + self.ran, failed=failed)
 
 
 class Lines(_Counting):
     """A line every half minute."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Terminal) -> None:
         super().__init__(LINE, console)
         self._next = time.monotonic() + LINE
 

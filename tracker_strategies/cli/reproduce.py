@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
+from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.research.reproductions.papers import Asked, reproduce
 from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, in_words
 
 
 def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int, force: bool = False) -> None:
     """Run a paper's experiments and write its page."""
-    console = Console()
+    console = Terminal()
     files = tuple(Path(name).expanduser() for name in data)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    what, count = progress_text("{task.description}"), progress_text("{task.completed}/{task.total}")
+    with Progress(what, BarColumn(), count, TimeElapsedColumn(), console=Terminal(stderr=True), transient=True) as progress:
         task = progress.add_task(paper, total=None)
 
         def tick(done: int, total: int) -> None:
@@ -33,18 +32,18 @@ def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequen
             shown.add_row(*map(str, row))
         console.print(shown)
     show_answers(found, console)
-    console.print(f"page  [bold]{page}[/]  (open it in a browser)")
+    console.print(styled("page  ", (page, "bold"), "  (open it in a browser)"))
 
 
-def show_answers(found: Mapping[str, Any], console: Console) -> None:
+def show_answers(found: Mapping[str, Any], console: Terminal) -> None:
     """Print each sentence of the paper with its verdict, how many got which, and whether the run is the experiment at all."""
     claims = all_claims(found)
     colours = {CONFIRMED: "green", NOT_CONFIRMED: "red"}
     for claim in claims:
         colour = colours.get(claim["verdict"], "yellow")
-        console.print(f"[{colour}]{claim['verdict']:>14}[/]  {escape(claim['claim'])} [dim]({claim['tested']})[/]")
+        console.print(styled((f"{claim['verdict']:>14}", colour), f"  {claim['claim']} ", (f"({claim['tested']})", "dim")))
     console.print(f"claims of the paper: {in_words(claims)}")
     criteria = {name: kept for name, kept in found["accepted"].items() if name != "all"}
     missed = [name for name, kept in criteria.items() if not kept]
-    words = f"; does not hold: {', '.join(missed)}" if missed else ""
-    console.print(f"criteria of the experiment: {len(criteria) - len(missed)} of {len(criteria)} hold{escape(words)}")
+    missing = f"; does not hold: {', '.join(missed)}" if missed else ""
+    console.print(f"criteria of the experiment: {len(criteria) - len(missed)} of {len(criteria)} hold{missing}")

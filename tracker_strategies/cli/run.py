@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from datafeeds import MarketPanel
@@ -23,6 +21,7 @@ from tracker_strategies.analysis.runfolder import check_run_place, write_run
 from tracker_strategies.cli.limits import naming, sector_notes, sectors_of
 from tracker_strategies.cli.options import RunOptions
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
+from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
@@ -110,14 +109,14 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     return Plan(panel, runs, sectors, first, places, asked, notes)
 
 
-def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable[[Path], None]) -> list[RunRecord]:
+def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callable[[Path], None]) -> list[RunRecord]:
     """The scored parts of the runs, one after the other, with a progress bar when a person is watching.
 
     A finished run is on disk before the next begins, and before anything is drawn.
     """
     panel, keep = plan.panel, options.out is not None
     seed = options.seed if options.market.synthetic else None
-    columns = (TextColumn("{task.description:>16}"), BarColumn(), TextColumn("{task.completed}/{task.total} bars"))
+    columns = (progress_text("{task.description:>16}"), BarColumn(), progress_text("{task.completed}/{task.total} bars"))
     found = []
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
         for name, (cls, params) in plan.runs.items():
@@ -141,12 +140,12 @@ def carry_out(plan: Plan, options: RunOptions, console: Console, wrote: Callable
 
 def run_strategies(names: Sequence[str], options: RunOptions) -> None:
     """Run one or several strategies and show, print or write what came out."""
-    plan, console = plan_runs(names, options), Console(stderr=True)
+    plan, console = plan_runs(names, options), Terminal(stderr=True)
     if plan.panel.cleaning is not None:
-        console.print(plan.panel.cleaning.table(SHOWN), markup=False, highlight=False, soft_wrap=True)
+        console.print(plan.panel.cleaning.table(SHOWN), highlight=False, soft_wrap=True)
     for note in plan.notes:
-        console.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    wrote = lambda place: console.print(f"wrote [bold]{escape(str(place))}[/]", soft_wrap=True)  # noqa: E731
+        console.print(note, style="yellow", highlight=False, soft_wrap=True)
+    wrote = lambda place: console.print(styled("wrote ", (place, "bold")), soft_wrap=True)  # noqa: E731
     records = carry_out(plan, options, console, wrote)
     show_runs(records, setting_of(records[0], plan.panel, options), page=options.html, as_json=options.as_json)
     if plan.places and not options.no_tearsheet:
@@ -156,17 +155,17 @@ def run_strategies(names: Sequence[str], options: RunOptions) -> None:
 def run_demo(out: str, *, force: bool = False) -> None:
     """The ensemble, PA and the baselines on the sample; see ``tracker demo --help``."""
     options = RunOptions(cost_bps=DEMO_COST_BPS, out=out, force=force)
-    plan, console = plan_runs(DEMO, options), Console()
+    plan, console = plan_runs(DEMO, options), Terminal()
     panel = plan.panel
     console.print(f"{panel.n_assets} large US stocks and the S&P 500, {panel.day(0)} to {panel.day(-1)}, {panel.n_bars} bars.")
-    wrote = lambda place: console.print(f"run folder  {escape(str(place))}", soft_wrap=True)  # noqa: E731
+    wrote = lambda place: console.print(f"run folder  {place}", soft_wrap=True)  # noqa: E731
     records = carry_out(plan, options, console, wrote)
     console.print(metrics_table(records, setting_of(records[0], panel, options)))
     console.print(
         "The stocks were picked with hindsight: judge the excess return against the baselines, never against zero.\n", style="dim"
     )
     for page in draw_sheets(records[:1], plan.places, baselines=records, console=console):
-        console.print(f"tear sheet  [bold]{escape(str(page))}[/]  (open it in a browser)", soft_wrap=True)
+        console.print(styled("tear sheet  ", (page, "bold"), "  (open it in a browser)"), soft_wrap=True)
 
 
 def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> str:
@@ -179,21 +178,20 @@ def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> st
 
 def show_strategies() -> None:
     """A table of all strategies, then the parameters that they share."""
-    console, every = Console(), default_params(TrackerStrategy)
+    console, every = Terminal(), default_params(TrackerStrategy)
     common = {k: v for k, v in every.items() if k not in HIDDEN_PARAMS and k not in KEYS}
     table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
     for cls in STRATEGIES:
         own = {k: v for k, v in default_params(cls).items() if k not in HIDDEN_PARAMS and (k not in every or v != every[k])}
         about = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", (cls.__doc__ or "").strip().splitlines()[0])
-        table.add_row(
-            f"[bold]{cls.alias_name}[/]\n[dim]{cls.__name__}[/]", about, ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"
-        )
+        params = ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"
+        table.add_row(styled((cls.alias_name, "bold"), "\n", (cls.__name__, "dim")), about, params)
     console.print(table)
     console.print("Every strategy also has: " + ", ".join(f"{k}={v!r}" for k, v in common.items()), highlight=False)
     limits = Table("limit", "what it means", box=None, padding=(0, 2, 0, 0), title_justify="left")
     limits.title = "Limits of every strategy, kept in every decision (also as options: --max-weight 5%; or in a file: --mandate)"
-    for key, words in _meanings().items():
-        limits.add_row(f"[bold]{key}[/]", escape(words))
+    for key, meaning in _meanings().items():
+        limits.add_row(styled((key, "bold")), meaning)
     console.print()
     console.print(limits, highlight=False)
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from datafeeds.files import json_text
@@ -20,6 +18,7 @@ from tracker_strategies.analysis.pages.words import unscored
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import SHEET, read_run
 from tracker_strategies.cli.options import is_run_folder
+from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import MissingExtraError, ParameterError
 
 
@@ -29,19 +28,19 @@ def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, a
         metrics = {r.strategy: r.metrics_by_target() for r in records}
         print(json_text(metrics[records[0].strategy] if len(records) == 1 else metrics))
     else:
-        Console().print(metrics_table(records, setting))
+        Terminal().print(metrics_table(records, setting))
         kept = [f"{r.strategy}: {limits_told(r.breaches, len(r.dates))}." for r in records if r.breaches is not None]
         for sentence in (*kept, *(words for r in records for words in goals_told(r.strategy, goals_of(r)))):
-            Console().print(escape(sentence), highlight=False, soft_wrap=True)
-    notes = Console(stderr=True)
+            Terminal().print(sentence, highlight=False, soft_wrap=True)
+    notes = Terminal(stderr=True)
     for words in unscored(records):
-        notes.print(escape(words), style="yellow", highlight=False, soft_wrap=True)
+        notes.print(words, style="yellow", highlight=False, soft_wrap=True)
     shown = {r.strategy: r for r in records if len(r.part.dates) > 1}
     if page is not None and shown:
         from tracker_strategies.analysis.pages.comparison_page import comparison
 
         place = comparison(shown, page, lead=setting)
-        notes.print(f"page  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+        notes.print(styled("page  ", (place, "bold"), "  (open it in a browser)"), soft_wrap=True)
 
 
 def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) -> None:
@@ -72,7 +71,7 @@ def tearsheet_command(run: str, out: str | None) -> None:
     from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 
     place = tearsheet(run, Path(run).expanduser() / SHEET if out is None else Path(out).expanduser())
-    Console().print(f"tear sheet  [bold]{escape(str(place))}[/]  (open it in a browser)", soft_wrap=True)
+    Terminal().print(styled("tear sheet  ", (place, "bold"), "  (open it in a browser)"), soft_wrap=True)
 
 
 def draw_sheets(
@@ -80,7 +79,7 @@ def draw_sheets(
     places: Mapping[str, Path],
     *,
     baselines: Sequence[RunRecord],
-    console: Console,
+    console: Terminal,
 ) -> list[Path]:
     """The tear sheet of each run into its folder, where the data are already; return those that were drawn.
 
@@ -91,8 +90,8 @@ def draw_sheets(
 
     drawn, failed = [], False
 
-    def say(line: str) -> None:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    def say(words: str) -> None:
+        console.print(words, highlight=False, soft_wrap=True)
 
     for record in records:
         place = places[record.strategy]
@@ -118,7 +117,7 @@ def draw_sheets(
 
 def metrics_table(records: Sequence[RunRecord], setting: str) -> Table:
     """The headline figures, one row per strategy; fits a terminal of 80 columns."""
-    caption = escape(f"{setting} TE: tracking error, RMS (ctr: centred). TE, turnover and cost are per bar.")
+    caption = f"{setting} TE: tracking error, RMS (ctr: centred). TE, turnover and cost are per bar."
     table = Table(caption=caption, caption_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
     table.add_column("strategy", style="bold", no_wrap=True)
     for name in (
@@ -135,7 +134,7 @@ def metrics_table(records: Sequence[RunRecord], setting: str) -> Table:
     for record in records:
         m = record.metrics()
         table.add_row(
-            escape(record.strategy),
+            record.strategy,
             _cell(1e4 * m["te_rms"], ".2f"),
             _cell(1e4 * m["te_centred"], ".2f"),
             _cell(100 * m["tracking_difference"], "+.1f"),

@@ -9,8 +9,6 @@ from itertools import product
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from datafeeds.texts import parse_value
@@ -18,6 +16,7 @@ from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.options import STOPPED, words
 from tracker_strategies.cli.progress import watching
 from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOptions, WorkOptions
+from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
@@ -38,7 +37,7 @@ def sweep_command(
 ) -> None:
     """``tracker sweep run``."""
     sweep = sweep_of(strategies, options) if config is None else Sweep.from_toml(config)
-    console, panels = Console(stderr=True), checked_panels(sweep)
+    console, panels = Terminal(stderr=True), checked_panels(sweep)
     _say_before(console, sweep, {data.source: panel.symbols for data, panel in panels.items()})
     with watching(console) as watcher:
         summary = run_sweep(sweep, out, watcher=watcher, retry=retry, panels=panels, **asdict(work))
@@ -91,7 +90,7 @@ def _in_common(strategies: Sequence[str], options: SearchOptions, search: str, o
 
 def tune_command(strategies: Sequence[str], options: TuneOptions, work: WorkOptions, *, out: str, as_json: bool) -> None:
     """``tracker tune``."""
-    tuning, console = tuning_of(strategies, options), Console(stderr=True)
+    tuning, console = tuning_of(strategies, options), Terminal(stderr=True)
     with watching(console) as watcher:
         tuned = run_tuning(tuning, out, watcher=watcher, **asdict(work))
     _say_before(console, tuning.sweep, {})
@@ -104,12 +103,12 @@ def tune_command(strategies: Sequence[str], options: TuneOptions, work: WorkOpti
     if as_json:
         print(json.dumps(found, indent=2))
         return
-    Console().print(_fold_table(found))
-    shown = Console()
+    Terminal().print(_fold_table(found))
+    shown = Terminal()
     shown.print(_best_table(found))
     for word in found["warnings"]:
-        shown.print(f"[bold yellow]warning[/]  {escape(word)}")
-    shown.print(f"page  [bold]{tuned.folder / 'tune.html'}[/]  (open it in a browser)")
+        shown.print(styled(("warning", "bold yellow"), f"  {word}"))
+    shown.print(styled("page  ", (tuned.folder / "tune.html", "bold"), "  (open it in a browser)"))
 
 
 def status_command(folder: str, *, as_json: bool) -> None:
@@ -118,15 +117,16 @@ def status_command(folder: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(found, indent=2))
         return
-    console = Console()
+    console = Terminal()
     state = "running" if found["running"] else "finished" if found["done"] >= found["cells"] else "stopped"
-    console.print(f"[bold]{folder}[/]: {state}, {found['done']:,} of {found['cells']:,} cells, {found['failed']:,} failed")
+    cells = f": {state}, {found['done']:,} of {found['cells']:,} cells, {found['failed']:,} failed"
+    console.print(styled((folder, "bold"), cells))
     if found["seconds_left"] is not None:
         console.print(f"{found['cells_per_second']:.3g} cells a second, about {_clock(found['seconds_left'])} left")
     if found["rows_of_other_code"]:
         console.print(f"{found['rows_of_other_code']:,} rows of another version of the code do not count")
     for error, count in found["errors"].items():
-        console.print(f"{count:6,} x  {escape(error)}", style="red", highlight=False)
+        console.print(f"{count:6,} x  {error}", style="red", highlight=False)
 
 
 def report_command(folder: str, *, objective: str | None, axes: tuple[str | None, str | None], draws: int, as_json: bool) -> None:
@@ -140,12 +140,13 @@ def report_command(folder: str, *, objective: str | None, axes: tuple[str | None
     if as_json:
         print(json.dumps(found, indent=2))
         return
-    console = Console()
+    console = Terminal()
     for setting in found["settings"]:
         console.print(_best_table({**setting, "objective": found["objective"]}, rows=5))
         for word in setting["warnings"]:
-            console.print(f"[bold yellow]warning[/]  {escape(word)}")
-    console.print(f"page  [bold]{folder}/report.html[/]  (open it in a browser; the best bar by bar: {folder}/comparison.html)")
+            console.print(styled(("warning", "bold yellow"), f"  {word}"))
+    more = f"  (open it in a browser; the best bar by bar: {folder}/comparison.html)"
+    console.print(styled("page  ", (f"{folder}/report.html", "bold"), more))
 
 
 def _best_table(told: Mapping[str, Any], rows: int = 20) -> Table:
@@ -178,7 +179,7 @@ def _fold_table(found: Mapping[str, Any]) -> Table:
     return table
 
 
-def _say_before(console: Console, sweep: Sweep, markets: Mapping[str, Sequence[str]]) -> None:
+def _say_before(console: Terminal, sweep: Sweep, markets: Mapping[str, Sequence[str]]) -> None:
     """What a user should know before it runs: the limits of all, strategies without a parameter, names without a sector."""
     classes = {name: load_strategy(name) for name in sweep.space.strategies}
     lines = unknown_to([key for key in sweep.space.domains if "." not in key], classes)
@@ -187,11 +188,11 @@ def _say_before(console: Console, sweep: Sweep, markets: Mapping[str, Sequence[s
         lines.append(f"limits of all: {limits_in_words(sweep.mandate)}")
         for name, symbols in markets.items():
             lines += [f"{name}: {line}" for line in sector_notes(limits, sectors_of(limits, symbols), symbols)]
-    for line in lines:
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    for note in lines:
+        console.print(note, style="yellow", highlight=False, soft_wrap=True)
 
 
-def _say(console: Console, summary: Summary) -> None:
+def _say(console: Terminal, summary: Summary) -> None:
     kept = f"{summary.before:,} were there before, " if summary.before else ""
     done = summary.before + summary.ran
     console.print(f"{done:,} of {summary.total:,} cells: {kept}{summary.ran:,} run now, {summary.failed:,} failed")
@@ -199,9 +200,9 @@ def _say(console: Console, summary: Summary) -> None:
     if summary.stopped:
         console.print(f"stopped; finished rows are kept in {folder}, the same command goes on")
     elif summary.failed:
-        console.print(f"what failed: [bold]tracker sweep status {folder}[/]")
+        console.print(styled("what failed: ", (f"tracker sweep status {folder}", "bold")))
     if not summary.stopped:
-        console.print(f"what came out: [bold]tracker sweep report {folder}[/]")
+        console.print(styled("what came out: ", (f"tracker sweep report {folder}", "bold")))
 
 
 def numbers(options: SweepOptions, name: str) -> list[float]:

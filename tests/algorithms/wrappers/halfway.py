@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracker_strategies._checks import fraction
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper
@@ -16,7 +17,7 @@ class Halfway(Wrapper):
 
     def __init__(self, n_assets: int, *, learner: OnlineAlgorithm | None = None, pace: float = 0.5) -> None:
         super().__init__(n_assets, learner=learner)
-        self.pace, self._moved = pace, 0.0
+        self.pace, self._moved = fraction("pace", pace), 0.0
 
     def _shape(self, turn: Turn, wish: Array) -> Array:
         between = (1.0 - self.pace) * turn.held + self.pace * wish

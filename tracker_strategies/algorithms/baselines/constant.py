@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tracker_strategies.algorithms._kinds import Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.errors import ParameterError
 
 
 @learner()
@@ -35,6 +37,8 @@ class ConstantWeights(OnlineAlgorithm):
     [0.25, 0.25, 0.25, 0.25]
     """
 
+    _kinds: ClassVar[Kinds] = {"_wish": real("n", least=0.0, missing=True)}
+
     _drifted = False  # whether the wish is another than the start, as in Holdings
 
     def __init__(self, n_assets: int, *, start: Any = None) -> None:
@@ -47,6 +51,11 @@ class ConstantWeights(OnlineAlgorithm):
     def _restore(self, values: dict[str, Any]) -> None:
         self._drifted = "_wish" in values
         super()._restore(values)
+
+    def _sound(self) -> None:
+        super()._sound()
+        if abs(float(self._wish.sum()) - 1.0) > 1e-6:
+            raise ParameterError(f"_wish must be weights with sum 1, got {float(self._wish.sum()):.9g}")
 
     def _take(self, portfolios: Array) -> None:
         """Go on from weights that prices have moved: they are the wish now; absent names keep their part of it."""

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import count, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask
-from tracker_strategies.algorithms.numerics.lapack import least_squares
+from tracker_strategies.algorithms.numerics.lapack import least_squares, shortest_solution
 from tracker_strategies.algorithms.numerics.lasso_path import lars_path
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression.moments import MomentLearner, at_most_assets
@@ -61,6 +62,9 @@ class StaticPortfolio(MomentLearner):
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_beta")
+    _kinds: ClassVar[Kinds] = {
+        "_beta": real("n", "n_targets"),
+    }
 
     def __init__(
         self,
@@ -99,7 +103,7 @@ class StaticPortfolio(MomentLearner):
         C = self._moments() * names * names[:, None]
         M = self._M.T * names[:, None] * targets
         if self.method == "ols":
-            b = np.linalg.lstsq(C, M, rcond=None)[0]
+            b = shortest_solution(C, M)
         elif self.method == "lars":
             b = np.column_stack([lars_path(C, m, max_names=self.theta).coefs[-1] for m in M.T])
         else:

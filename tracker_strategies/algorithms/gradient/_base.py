@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask, label
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.gradient._diagonal_metric import DiagonalMetric
@@ -71,6 +72,9 @@ class GradientLearner(OnlineAlgorithm):
     """
 
     _state: ClassVar[tuple[str, ...]] = ("_loss", "_prediction", "_sum_g")
+    _kinds: ClassVar[Kinds] = {
+        "_sum_g": real("n", none=True),
+    }
 
     _rule = "cmd"
     _rounding2 = 0.0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.gradient import _diagonal_metric as diagonal_metric
 from tracker_strategies.algorithms.gradient import _full_metric as full_metric
@@ -148,6 +149,10 @@ class AdaGrad(GradientLearner):
     """
 
     _state = (*GradientLearner._state, "_sum2", "_root")
+    _kinds: ClassVar[Kinds] = {
+        "_sum2": real("n", least=0.0),
+        "_root": real("n", "n", none=True),
+    }
     _rounding2 = ROUNDING2
 
     def __init__(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._kinds import FAR, Dims, Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask, label
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.gradient.first_order import TYPICAL_NORM2
 from tracker_strategies.algorithms.numerics.thresholds import moved
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
+from tracker_strategies.errors import ParameterError
 
 TASKS = ("regression", "classification")
 MATRICES = ("full", "diagonal")
@@ -81,6 +83,10 @@ class AROW(OnlineAlgorithm):
     """
 
     _state = ("_mu", "_factor", "_loss", "_prediction", "_variance")
+    _kinds: ClassVar[Kinds] = {
+        "_mu": real("n", least=-FAR, most=FAR),
+        "_variance": real(least=0.0),
+    }
 
     def __init__(
         self,
@@ -103,6 +109,17 @@ class AROW(OnlineAlgorithm):
         # L with Sigma = L L'; of a diagonal Sigma the diagonal itself.
         self._factor: Array = np.eye(self.n_assets) if matrix == "full" else np.ones(self.n_assets)
         self._loss = self._prediction = self._variance = 0.0
+
+    @classmethod
+    def _check_before(cls, n_assets: Any, params: dict[str, Any], values: dict[str, Any]) -> None:
+        super()._check_before(n_assets, params, values)
+        shape = ("n",) if params.get("matrix") == "diagonal" else ("n", "n")
+        real(*shape).check_shape("_factor", values.get("_factor"), Dims(n=n_assets))
+
+    def _sound(self) -> None:
+        super()._sound()
+        if not (0.0 if self.matrix == "diagonal" else -1.001) <= float(self._factor.min()) <= float(self._factor.max()) <= 1.001:
+            raise ParameterError("_factor must hold variances from 0 to 1, of which it begins, or their root")
 
     @property
     def _from_held(self) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies._checks import count, number, one_of
-from tracker_strategies.algorithms._state import Stateful
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
+from tracker_strategies.algorithms._stateful import Stateful
 from tracker_strategies.algorithms._validation import Array, describe_not_finite, finite_vector, label, real_array
 from tracker_strategies.algorithms.base import MAX_NORM2
 from tracker_strategies.algorithms.gradient._base import MAX_GRADIENT2, check_loss, loss_and_slope
@@ -76,6 +77,10 @@ class SparseAdaGrad(Stateful):
     """
 
     _state = ("_value", "_last", "_sum2", "_sum_g")
+    _kinds: ClassVar[Kinds] = {
+        "_sum2": real("n", least=0.0),
+        "_last": whole("*kept"),
+    }
 
     def __init__(
         self,
@@ -117,6 +122,17 @@ class SparseAdaGrad(Stateful):
         self._value: Array = w.copy() if rule == "cmd" else np.zeros(0)
         self._last: Index = np.zeros(self._value.shape[0], dtype=np.intp)
         self._sum_g: Array = np.zeros(self.n_assets - self._value.shape[0])
+
+    def _sound(self) -> None:
+        super()._sound()
+        if self._last.size and int(self._last.max()) > self._t:
+            raise ParameterError(f"_last must hold rounds up to _t = {self._t}, got {int(self._last.max())}")
+
+    def _go_on(self) -> None:
+        for y in (1.0, -1.0):
+            self.update([0], [0.01], y)
+        if not np.isfinite(self.weights).all():
+            raise ParameterError("its weights are not finite")
 
     # ------------------------------------------------------------------ one round
 

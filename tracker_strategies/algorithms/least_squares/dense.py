@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import number
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
@@ -96,6 +97,17 @@ class LeastSquares(OnlineAlgorithm):
         "_products",
         "_error",
     )
+    _kinds: ClassVar[Kinds] = {
+        "_P": real("K", "n", least=0.0),
+        "_B": real("K", "n", "n", gram=True),
+        "_b": real("K", "n"),
+        "_c": real("K", above=0.0),
+        "_a": real("n", above=0.0),
+        "_growth": real("n", above=0.0),
+        "_anchor": real("n", least=0.0),
+        "_past": real("K", least=0.0),
+        "_products": whole(),
+    }
 
     def __init__(
         self,
@@ -131,6 +143,11 @@ class LeastSquares(OnlineAlgorithm):
         self._products = 0
         self._take(np.tile(self._w, (K, 1)))
         self._view()
+
+    def _sound(self) -> None:
+        super()._sound()
+        if np.abs(self._P.sum(axis=1) - 1.0).max() > 1e-6:
+            raise ParameterError("_P must be portfolios, each with sum 1")
 
     def _view(self) -> None:
         """Make what is looked at in every round: the second moments as Fortran sees them, their diagonals, all discounts."""

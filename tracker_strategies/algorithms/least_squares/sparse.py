@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import count
+from tracker_strategies.algorithms._kinds import Kinds, flag, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.least_squares.dense import NO_DATA, NO_RETURNS, LeastSquares
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
@@ -50,6 +51,10 @@ class SparseLeastSquares(LeastSquares):
     """
 
     _state: ClassVar[tuple[str, ...]] = (*LeastSquares._state, "_chosen", "_rounds")
+    _kinds: ClassVar[Kinds] = {
+        "_chosen": flag("n"),
+        "_rounds": whole(),
+    }
 
     def __init__(
         self,

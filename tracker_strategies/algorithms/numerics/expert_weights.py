@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
+from tracker_strategies.algorithms._kinds import Kinds, piece, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array
+from tracker_strategies.errors import ParameterError
 
 THEORY = 0.5
 """Rate at which squared losses are exp-concave: with it the regret bound holds."""
@@ -57,6 +60,16 @@ class FixedShare(Part):
     """
 
     _state = ("p", "start", "alpha", "beta", "_rate", "_share", "_rounds", "_largest")
+    _kinds: ClassVar[Kinds] = {
+        "p": real("K", least=0.0),
+        "start": real("K", least=0.0),
+        "alpha": real(least=0.0),
+        "beta": real(least=0.0, most=1.0),
+        "_rate": real(above=0.0),
+        "_share": real(least=0.0, most=1.0, none=True),
+        "_rounds": whole(),
+        "_largest": real(least=0.0),
+    }
 
     def __init__(self, n: int, rate: float = THEORY, share: float | None = None) -> None:
         self.start: Array = np.full(n, 1.0 / n)
@@ -64,6 +77,11 @@ class FixedShare(Part):
         self.alpha = self.beta = 0.0
         self._rate, self._share = rate, share
         self._rounds, self._largest = 0, 0.0
+
+    def _sound(self) -> None:
+        for name, sum_ in (("p", float(self.p.sum())), ("start", float(self.start.sum()))):
+            if abs(sum_ - 1.0) > 1e-6:
+                raise ParameterError(f"{name} must be probabilities with sum 1, got {sum_:.9g}")
 
     @property
     def rounds(self) -> int:
@@ -116,6 +134,13 @@ class CoveringShare(Part):
     """
 
     _state = ("_n", "_horizon", "_waiting", "_vote", "levels")
+    _kinds: ClassVar[Kinds] = {
+        "_n": whole(least=1),
+        "_horizon": whole(least=1),
+        "_waiting": whole(),
+        "_vote": piece("FixedShare"),
+        "levels": whole(least=1),
+    }
 
     def __init__(self, n: int, horizon: int) -> None:
         self._n, self._horizon = n, horizon
@@ -125,6 +150,19 @@ class CoveringShare(Part):
         self._vote.p = np.zeros(2 + n * self.levels)
         self._vote.p[TO_COME] = 1.0
         self._vote.start = self._vote.p.copy()
+
+    def _sound(self) -> None:
+        t, levels = self._vote.rounds + 1, self._horizon.bit_length()
+        if self.levels != levels or len(self._vote.p) != 2 + self._n * levels or t > self._horizon:
+            raise ParameterError(f"levels and _vote must be those of {self._horizon} rounds, and round {t} one of them")
+        begun = self._n * sum(t >> i for i in range(levels))  # one interval of length 2^i begins every 2^i rounds
+        if self._waiting != self.experts - begun:
+            raise ParameterError(f"_waiting must be {self.experts - begun}, the experts yet to come, got {self._waiting}")
+
+    @property
+    def size(self) -> int:
+        """Experts on each interval."""
+        return self._n
 
     @property
     def experts(self) -> int:

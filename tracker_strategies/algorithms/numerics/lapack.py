@@ -48,4 +48,11 @@ def least_squares(K: Array, right: Array) -> Array:
     factor, solved, singular = lapack().dposv(K, right, lower=1)
     if not singular and min(factor.diagonal().tolist()) ** 2 > REGULAR * max(K.diagonal().tolist()):
         return solved.reshape(right.shape)  # type: ignore[no-any-return]
+    return shortest_solution(K, right)
+
+
+def shortest_solution(K: Array, right: Array) -> Array:
+    """Return the shortest z of those with the least error in K z = right."""
+    if not (np.isfinite(K).all() and np.isfinite(right).all()):  # LAPACK would print a line of its own
+        raise np.linalg.LinAlgError("moments that are not finite have no solution")
     return np.asarray(np.linalg.lstsq(K, right, rcond=None)[0], dtype=np.float64)

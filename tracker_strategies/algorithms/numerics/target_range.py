@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from tracker_strategies._checks import one_of
+from tracker_strategies.algorithms._kinds import Kinds, real, text
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array
 
@@ -28,6 +31,12 @@ class TargetRange(Part):
     """
 
     _state = ("hint", "yref", "_last", "_range")
+    _kinds: ClassVar[Kinds] = {
+        "hint": text(*HINTS),
+        "yref": text(*REFERENCES),
+        "_last": real("q"),
+        "_range": real("q", least=0.0),
+    }
 
     def __init__(self, hint: str, yref: str, q: int = 1) -> None:
         self.hint, self.yref = one_of("hint", hint, HINTS), one_of("yref", yref, REFERENCES)

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from tracker_strategies._checks import number
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import ZERO_NORM2, aggressiveness
@@ -23,6 +24,10 @@ class SideInformed(OnlineAlgorithm):
     """A passive-aggressive learner with side information. Subclasses write the round in `_learn`."""
 
     _state: ClassVar[tuple[str, ...]] = ("_loss", "_tau", "_prediction", "_variance", "_seen")
+    _kinds: ClassVar[Kinds] = {
+        "_variance": real(least=0.0),
+        "_seen": whole(),
+    }
 
     def __init__(
         self,

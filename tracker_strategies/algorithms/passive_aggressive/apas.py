@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.thresholds import moved
 from tracker_strategies.algorithms.passive_aggressive._base import SideInformed
@@ -95,6 +96,9 @@ class APAS(SideInformed):
     """
 
     _state = (*SideInformed._state, "_eps", "_G", "_zeta", "_eta", "_g", "_g_tilde")
+    _kinds: ClassVar[Kinds] = {
+        "_G": real(above=0.0),
+    }
 
     def __init__(
         self,
@@ -123,6 +127,11 @@ class APAS(SideInformed):
         self.G_mode = one_of("G_mode", G_mode, ("running_max", "fixed"))
         self._eps, self._G = self.eps, self.G
         self._zeta = self._eta = self._g = self._g_tilde = 0.0
+
+    def _sound(self) -> None:
+        super()._sound()
+        if not self.nu <= self._eps <= self.D:
+            raise ParameterError(f"_eps must lie in its domain [nu, D] = [{self.nu:g}, {self.D:g}], got {self._eps!r}")
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
         side, at = self._priced(x, w, xx, free)

@@ -35,7 +35,7 @@ DUST = 1e-9
 """Weights up to this are set to zero at the end."""
 CONTINUATION = tuple(10.0 ** -(7.0 ** (k / 10.0)) for k in range(11))
 """p from 1e-1 to 1e-7, each solution the start of the next."""
-STARTS = 8
+STARTS, MOST_STARTS = 8, 10_000
 MOVED = 0.1
 """Standard deviation by which the weights of the further starts are moved, as a share of themselves."""
 MOST_AGAIN = 20
@@ -223,6 +223,7 @@ def check_slait(lam: Any, measure: Any, huber: Any, max_iter: Any, starts: Any, 
     number("lam", lam, above=0.0)
     number("huber", huber, above=0.0)
     count("max_iter", max_iter)
-    count("starts", starts)
+    if count("starts", starts) > MOST_STARTS:
+        raise ParameterError(f"starts must be at most {MOST_STARTS}, got {starts!r}")
     count("seed", seed, least=0)
     one_of("measure", measure, MEASURES)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
-from tracker_strategies.algorithms.base import OnlineAlgorithm
+from tracker_strategies.algorithms.base import MAX_NORM2, OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.batch_slait import STARTS, check_slait, slait
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import CappedSimplex, FeasibleSet, Simplex
@@ -16,6 +17,7 @@ from tracker_strategies.errors import ParameterError
 
 HISTORY = 0.8
 """Share of the rounds in the window that an asset must have been seen in to take part in a fit."""
+LARGEST = MAX_NORM2**0.5
 
 
 @learner(
@@ -79,6 +81,12 @@ class SLAIT(OnlineAlgorithm):
     """
 
     _state = ("_X", "_y", "_filled", "_fits", "_spread")
+    _kinds: ClassVar[Kinds] = {
+        "_X": real("window", "n", least=-LARGEST, most=LARGEST, nan=True),
+        "_y": real("window", least=-LARGEST, most=LARGEST),
+        "_filled": whole(),
+        "_fits": whole(),
+    }
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._kinds import Kinds, real
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.regression.forgetting import SelfTuning, check_forgetting
@@ -76,6 +77,9 @@ class AdaptiveLasso(MomentLearner):
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_beta", "_lam", "_error", "_price", "_variances")
+    _kinds: ClassVar[Kinds] = {
+        "_beta": real("n", "n_targets"),
+    }
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import count, number, one_of
+from tracker_strategies.algorithms._kinds import Kinds, flag, real
 from tracker_strategies.algorithms._validation import FLOAT64, Array, Mask, finite_vector, target_weights
 from tracker_strategies.algorithms.base import MAX_NORM2, OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.lapack import blas
@@ -59,6 +60,15 @@ class MomentLearner(OnlineAlgorithm):
     """
 
     _state: ClassVar[tuple[str, ...]] = ("_B", "_c", "_M", "_S", "_n", "_missing", "_gaps")
+    _kinds: ClassVar[Kinds] = {
+        "_B": real("n", "n", gram=True),
+        "_c": real(above=0.0),
+        "_M": real("n_targets", "n"),
+        "_S": real("n_targets", least=0.0),
+        "_n": real(least=0.0),
+        "_missing": real("n", least=0.0),
+        "_gaps": flag(),
+    }
 
     def __init__(
         self,

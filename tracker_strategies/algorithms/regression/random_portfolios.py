@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies._checks import count, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 from tracker_strategies.algorithms.registration import learner
@@ -62,6 +63,10 @@ class RandomPortfolios(MomentLearner):
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_supports", "_parts")
+    _kinds: ClassVar[Kinds] = {
+        "_supports": whole("n_portfolios", "*names"),
+        "_parts": real("n_portfolios", "*names", least=0.0),
+    }
 
     def __init__(
         self,
@@ -96,6 +101,14 @@ class RandomPortfolios(MomentLearner):
         w = self._mean()
         w.setflags(write=False)
         self._w = w
+
+    def _sound(self) -> None:
+        super()._sound()
+        k = self._supports.shape[1]
+        if not 1 <= k <= self.theta or int(self._supports.max()) >= self.n_assets or (np.diff(self._supports) <= 0).any():
+            raise ParameterError(f"_supports must name up to {self.theta} of {self.n_assets} assets in each row, in order")
+        if np.abs(self._parts.sum(axis=1) - 1.0).max() > 1e-6:
+            raise ParameterError("_parts must be portfolios, each with sum 1")
 
     def _mean(self) -> Array:
         """Return the mean weights of the population, shape (N,)."""

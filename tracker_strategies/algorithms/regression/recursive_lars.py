@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lasso_path import Segment
 from tracker_strategies.algorithms.registration import learner
@@ -74,6 +75,11 @@ class RecursiveLars(MomentLearner):
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_beta", "_signs", "_order", "_error", "_price")
+    _kinds: ClassVar[Kinds] = {
+        "_beta": real("n", "n_targets"),
+        "_signs": real("n_targets", "theta", least=-1.0, most=1.0),
+        "_order": whole("n_targets", "theta", least=-1),
+    }
 
     def __init__(
         self,
@@ -102,6 +108,14 @@ class RecursiveLars(MomentLearner):
         self._signs: Array = np.zeros((self.n_targets, self.theta))
         self._order: NDArray[np.int64] = np.full((self.n_targets, self.theta), -1)  # names in the order in which they came
         self._error = self._price = 0.0
+
+    def _sound(self) -> None:
+        super()._sound()
+        for order, signs in zip(self._order, self._signs, strict=True):
+            k = int(np.count_nonzero(order >= 0))
+            names = order[:k]
+            if (names < 0).any() or (names >= self.n_assets).any() or len(set(names.tolist())) != k or not signs[:k].all():
+                raise ParameterError(f"_order must name different assets out of {self.n_assets} with their signs, then be -1")
 
     def _learn(self, w: Array, x: Array, y: Any, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
         x = self._whole(x, free)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import lapack
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, is_sound, leverage
@@ -79,6 +80,14 @@ class RLS(MomentLearner):
         *MomentLearner._state,
         *("_Q", "_rho", "_weight", "_prior", "_beta", "_age", "_lam", "_error", "_variances"),
     )
+    _kinds: ClassVar[Kinds] = {
+        "_Q": real("n", "n"),
+        "_rho": real(above=0.0),
+        "_weight": real(least=0.0),
+        "_prior": real("n"),
+        "_beta": real("n", "n_targets"),
+        "_age": whole(),
+    }
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import number
-from tracker_strategies.algorithms._state import READERS, load_names, tag_of
+from tracker_strategies.algorithms._names import READERS, load_names, tag_of
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.algorithms.sets import projections

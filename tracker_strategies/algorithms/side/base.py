@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tracker_strategies._checks import number
-from tracker_strategies.algorithms._state import READERS, load_names, tag_of
+from tracker_strategies.algorithms._names import READERS, load_names, tag_of
 from tracker_strategies.algorithms._validation import Array, Mask, describe_not_finite, finite_vector, real_array
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
 from tracker_strategies.algorithms.side._prox import Parts, solve

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies._checks import number, one_of
-from tracker_strategies.algorithms._state import tag_of
+from tracker_strategies.algorithms._names import tag_of
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.sets.grouped import check_positions, disjoint_groups
 from tracker_strategies.algorithms.side._prox import Parts

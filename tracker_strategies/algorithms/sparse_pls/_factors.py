@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import NO_SIGNAL, least_squares
 from tracker_strategies.algorithms.regression.moments import MomentLearner
 from tracker_strategies.algorithms.sparse_pls.thresholding import survivors
+from tracker_strategies.errors import ParameterError
 
 
 class SparseFactors(MomentLearner):
@@ -30,6 +32,17 @@ class SparseFactors(MomentLearner):
     loading: str
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_names", "_entries", "_K", "_W")
+    _kinds: ClassVar[Kinds] = {
+        "_names": whole("kept", "theta"),
+        "_entries": real("kept", "theta"),
+        "_K": real("kept", "theta", "n"),
+        "_W": real("kept", "kept", "n_targets"),
+    }
+
+    def _sound(self) -> None:
+        super()._sound()
+        if (self._names >= self.n_assets).any() or (np.diff(self._names) <= 0).any():
+            raise ParameterError(f"_names must hold positions below {self.n_assets}, ascending for each factor")
 
     def _start_factors(self, kept: int) -> None:
         """Start with unit vectors: factor r is name r."""

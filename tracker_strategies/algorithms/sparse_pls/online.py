@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies._checks import number, one_of
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import least_squares
 from tracker_strategies.algorithms.numerics.recursive_inverse import add_round, drop_names, is_sound, leverage
@@ -139,6 +140,11 @@ class SparsePLS(SparseFactors):
     """
 
     _state: ClassVar[tuple[str, ...]] = (*SparseFactors._state, "_R", "_lam", "_error", "_variances", "_cusum", "_Q", "_rho")
+    _kinds: ClassVar[Kinds] = {
+        "_R": whole(least=1),
+        "_Q": real("n", "n", none=True),
+        "_rho": real(above=0.0),
+    }
 
     def __init__(
         self,
@@ -187,6 +193,13 @@ class SparsePLS(SparseFactors):
         self._cusum: Array = np.zeros(8)
         self._rho = self.delta0
         self._Q: Array | None = np.eye(N) if q_space == "input" else None
+
+    def _sound(self) -> None:
+        super()._sound()
+        rule, most = self.adapt_factors, len(self._names)
+        most = min(rule.max_factors, most) if isinstance(rule, FactorCount) else most
+        if most < self._R:
+            raise ParameterError(f"_R must be at most {most}, the factors that are kept, got {self._R}")
 
     # ------------------------------------------------------------------ one round
 

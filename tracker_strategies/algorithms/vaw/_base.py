@@ -11,8 +11,8 @@ from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.target_range import TargetRange
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet
+from tracker_strategies.algorithms.vaw._forms import Look
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge
-from tracker_strategies.algorithms.vaw._ridge_primal import Look
 from tracker_strategies.errors import ParameterError
 
 

@@ -3,15 +3,18 @@ r"""Discounted ridge regressions that choose their own form: inner products on t
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tracker_strategies.algorithms._kinds import Kinds, flag, piece, real
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms.vaw._forms import Look
 from tracker_strategies.algorithms.vaw._ridge_dual import DualRidge
-from tracker_strategies.algorithms.vaw._ridge_primal import Look, PrimalRidge
+from tracker_strategies.algorithms.vaw._ridge_primal import PrimalRidge
 from tracker_strategies.algorithms.vaw._ridge_sketch import SketchRidge
+from tracker_strategies.errors import ParameterError
 
 
 def dual_rounds_worth_it(d: int, K: int) -> int:
@@ -52,6 +55,14 @@ class DiscountedRidge(Part):
     """
 
     _state = ("_wish", "_uniform", "_known", "_complete", "_started", "_form")
+    _kinds: ClassVar[Kinds] = {
+        "_wish": real("d"),
+        "_uniform": flag(),
+        "_known": flag("d"),
+        "_complete": flag(),
+        "_started": flag(),
+        "_form": piece("DualRidge", "PrimalRidge", "SketchRidge", d="d", q="q"),
+    }
 
     def __init__(
         self,
@@ -78,6 +89,10 @@ class DiscountedRidge(Part):
             self._form = DualRidge(d, gammas, lam, floor, q, prior, rounds)
         else:
             self._form = PrimalRidge(d, gammas, lam, floor, q, prior)
+
+    def _sound(self) -> None:
+        if self._complete != bool(self._known.all()) or (self._known.any() and not self._started):
+            raise ParameterError("_complete and _started must say what _known says")
 
     @property
     def gammas(self) -> Array:

@@ -5,12 +5,17 @@ One Gram matrix serves all discount factors.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from tracker_strategies.algorithms._kinds import Kinds, flag, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import blas, lapack
-from tracker_strategies.algorithms.vaw._ridge_primal import LEAST, Look, PrimalRidge
+from tracker_strategies.algorithms.vaw._forms import FORM, LEAST, Look
+from tracker_strategies.algorithms.vaw._ridge_primal import PrimalRidge
+from tracker_strategies.errors import ParameterError
 
 RESOLVED = 1e-7
 """Least noise of an observation as a share of the largest squared norm: with less, observations that repeat each other drown in
@@ -34,6 +39,17 @@ class DualRidge(Part):
     """
 
     _state = ("gammas", "lam", "floor", "prior", "idle", "_X", "_y", "_R", "_z", "_rho", "_t", "_largest")
+    _kinds: ClassVar[Kinds] = {
+        **FORM,
+        "idle": flag("d"),
+        "_X": real("r", "d"),
+        "_y": real("r", "q"),
+        "_R": real("K", "packed"),
+        "_z": real("K", "q", "r"),
+        "_rho": real("K", "r+1", above=0.0),
+        "_t": whole(),
+        "_largest": real(least=0.0),
+    }
 
     def __init__(self, d: int, gammas: Array, lam: float, floor: float, q: int, prior: Array, rounds: int) -> None:
         K = len(gammas)
@@ -44,6 +60,13 @@ class DualRidge(Part):
         self._R, self._z = np.zeros((K, rounds * (rounds + 1) // 2)), np.zeros((K, q, rounds))
         self._rho: Array = np.ones((K, rounds + 1))
         self._t, self._largest = 0, 0.0
+
+    def _sound(self) -> None:
+        r, t = len(self._X), self._t
+        if self._R.shape[1] != r * (r + 1) // 2 or t > r or self.full:
+            raise ParameterError(f"_R must be packed factors of {r} rounds, and _t below them, got {self._R.shape} and {t}")
+        if not (self._R[:, np.arange(1, t + 1) * np.arange(2, t + 2) // 2 - 1] > 0.0).all():
+            raise ParameterError("_R must have positive diagonals")
 
     @property
     def full(self) -> bool:

@@ -3,13 +3,16 @@ r"""Discounted ridge regression with a d x d matrix: O(d^2) a round, in place, f
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tracker_strategies.algorithms._kinds import FAR, Kinds, check_gram, flag, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
-from tracker_strategies.algorithms.numerics.lapack import add_gram, blas, lapack
+from tracker_strategies.algorithms.numerics.lapack import add_gram, blas
+from tracker_strategies.algorithms.vaw._forms import FORM, LEAST, Look, regular_inverse
+from tracker_strategies.errors import ParameterError
 
 BLOCK, LARGE = 64, 1000
 """Rounds whose rank-one updates are gathered into one, and number of assets below which half as many are faster."""
@@ -17,21 +20,6 @@ CHECK = 4
 """Blocks from one check of the inverse, and correction of the solution, to the next."""
 OFF = 1e-9
 """Relative residual of the inverse beyond which it is computed afresh, at most once in d rounds."""
-LEAST = 1e-60
-"""No regulariser falls below this, which keeps squares of its inverse within the range of numbers; it is then set to its root."""
-PIVOT, JITTER = 1e-13, 1e-11
-"""Pivot below which a matrix with unit diagonal counts as singular, and the share of the diagonal that is then added to it."""
-
-
-class Look(NamedTuple):
-    """What the rounds before say about x, before y is seen, for K discounts and q responses."""
-
-    predictions: Array
-    """x.w, shape (K, q)."""
-    leverage: list[float]
-    """x' Sigma^-1 x of each discount."""
-    memo: Any
-    """What learning from the same x can use again."""
 
 
 class PrimalRidge(Part):
@@ -62,6 +50,20 @@ class PrimalRidge(Part):
     """
 
     _state = ("gammas", "lam", "floor", "prior", "idle", "_A", "_U", "_X", "_Y", "_j", "_theta", "_w", "_reg", "_since", "_folds")
+    _kinds: ClassVar[Kinds] = {
+        **FORM,
+        "idle": flag("d"),
+        "_A": real("K", "d+1", "d"),
+        "_U": real("K", BLOCK, "d"),
+        "_X": real(BLOCK, "d"),
+        "_Y": real(BLOCK, "q"),
+        "_j": whole(most=BLOCK - 1),
+        "_theta": real("K", "q", "d", least=-FAR, most=FAR),
+        "_w": real("K", "q", "d", least=-FAR, most=FAR),
+        "_reg": real("K", "d", above=0.0),
+        "_since": whole(),
+        "_folds": whole(),
+    }
 
     def __init__(self, d: int, gammas: Array, lam: float, floor: float, q: int, prior: Array) -> None:
         K = len(gammas)
@@ -82,6 +84,14 @@ class PrimalRidge(Part):
     def _restore(self, values: dict[str, Any]) -> None:
         super()._restore(values)
         self._view()
+
+    def _sound(self) -> None:
+        if self._j >= self._block:
+            raise ParameterError(f"_j must be below the {self._block} rounds of a block, got {self._j}")
+        for S, diagonal in zip(self._S, self._S_diagonal, strict=True):
+            if not float(diagonal.min()) > 0.0:
+                raise ParameterError(f"_A must have a positive diagonal, got {diagonal.min():g}")
+            check_gram("_A", S)
 
     def _view(self) -> None:
         """Make Fortran views: the upper triangle of P[k] and the lower one of S[k] (Sigma) share the array of discount k."""
@@ -214,19 +224,8 @@ class PrimalRidge(Part):
     def _refresh(self, k: int) -> None:
         """Compute P and the solution from Sigma, which is made regular if it is singular."""
         self._since = 0
-        jitter = JITTER
-        while True:
-            scale = 1.0 / np.sqrt(self._S_diagonal[k])
-            work = np.asfortranarray(self._S[k] * scale * scale[:, None])
-            factor, info = lapack().dpotrf(work, lower=1, overwrite_a=1, clean=0)
-            if info == 0 and float(factor.diagonal().min()) ** 2 >= PIVOT:
-                break
-            self._S_diagonal[k] *= 1.0 + jitter
-            jitter *= 10.0
-        inverse, _ = lapack().dpotri(factor, lower=1, overwrite_c=1)
-        inverse *= scale
-        inverse *= scale[:, None]
-        np.copyto(self._P[k].T, inverse, where=np.tri(len(scale), dtype=np.bool_))
+        inverse = regular_inverse(self._S[k], self._S_diagonal[k])
+        np.copyto(self._P[k].T, inverse, where=np.tri(len(inverse), dtype=np.bool_))
         self._solve_again(k)
 
     def _solve_again(self, k: int) -> None:

@@ -2,12 +2,16 @@ r"""Discounted ridge regression with a sketch of the matrix (frequent directions
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from tracker_strategies.algorithms._kinds import FAR, Kinds, real, whole
 from tracker_strategies.algorithms._state import Part
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.lapack import blas
-from tracker_strategies.algorithms.vaw._ridge_primal import LEAST, Look
+from tracker_strategies.algorithms.vaw._forms import FORM, LEAST, Look
+from tracker_strategies.errors import ParameterError
 
 RESOLVED = 1e-9
 """Least regulariser as a share of the largest squared norm of a row: with less, rows that repeat each other drown in rounding."""
@@ -35,6 +39,19 @@ class SketchRidge(Part):
     """
 
     _state = ("gammas", "lam", "floor", "prior", "_rank", "_B", "_R", "_n", "_scale", "_reg", "_gap", "_theta", "_w")
+    _kinds: ClassVar[Kinds] = {
+        **FORM,
+        "gammas": real(1, above=0.0, most=1.0),
+        "_rank": whole(least=1),
+        "_B": real("m", "d"),
+        "_R": real("packed"),
+        "_n": whole(),
+        "_scale": real(above=0.0),
+        "_reg": real(above=0.0),
+        "_gap": real(least=0.0),
+        "_theta": real("q", "d", least=-FAR, most=FAR),
+        "_w": real("q", "d", least=-FAR, most=FAR),
+    }
 
     def __init__(self, d: int, gamma: float, lam: float, floor: float, q: int, prior: Array, rank: int) -> None:
         self.gammas: Array = np.array([gamma])
@@ -47,6 +64,13 @@ class SketchRidge(Part):
         self._reg, self._gap = self.lam, 0.0  # gamma^t lambda and Delta, over _scale
         self._theta: Array = np.zeros((q, d))  # of y - prior.x
         self._w: Array = np.broadcast_to(prior, (q, d)).copy()
+
+    def _sound(self) -> None:
+        m, n = 2 * self._rank, self._n
+        if len(self._B) != m or len(self._R) != m * (m + 1) // 2 or n >= m:
+            raise ParameterError(f"_B and _R must have {m} rows, and _n be below it, got {self._B.shape} and {n}")
+        if not (self._R[np.arange(1, n + 1) * np.arange(2, n + 2) // 2 - 1] > 0.0).all():
+            raise ParameterError("_R must have a positive diagonal")
 
     @property
     def _rho(self) -> float:
@@ -153,9 +177,13 @@ class SketchRidge(Part):
 
 def _cholesky(gram: Array) -> Array:
     """Return a lower factor; a matrix that rounding has made indefinite is made definite."""
+    share = 1e-12
     while len(gram):
         try:
             return np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
         except np.linalg.LinAlgError:
-            gram = gram + np.diag(1e-12 * gram.diagonal())
+            if share > 1e9:
+                raise
+            gram = gram + np.diag(share * gram.diagonal())
+            share *= 2.0
     return gram

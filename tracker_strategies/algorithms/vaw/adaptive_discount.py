@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._kinds import Kinds, piece, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.numerics.expert_weights import FixedShare
 from tracker_strategies.algorithms.numerics.target_range import TargetRange
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, RealSpace, Simplex
 from tracker_strategies.algorithms.vaw._base import RidgeForecaster
+from tracker_strategies.algorithms.vaw._grid import discount_grid
 from tracker_strategies.errors import ParameterError
-
-
-def discount_grid(d: int, horizon: int, base: float = 2.0) -> Array:
-    r"""Return the discount factors of Theorem 4.2: 0, and :math:`\gamma_i = \eta_i/(1 + \eta_i)` in ascending order.
-
-    :math:`\eta_i = \min(2 d\, b^i,\, d T)` for i = 0, 1, ... until :math:`d T` is reached, which appears once. The discount 0
-    stands for the forecaster that predicts its hint.
-
-    Parameters
-    ----------
-    d : int
-        Number of assets.
-    horizon : int
-        Number of rounds T.
-    base : float, default 2
-        b > 1: the best discount is met up to this factor in :math:`\eta`.
-
-    References
-    ----------
-    Jacobsen, Cutkosky 2024, Theorem 4.2.
-
-    Examples
-    --------
-    >>> discount_grid(1, 10).round(4).tolist()
-    [0.0, 0.6667, 0.8, 0.8889, 0.9091]
-    """
-    d, horizon, base = count("d", d), count("horizon", horizon), number("base", base, above=1.0)
-    etas, eta, most = [], 2.0 * d, float(d) * horizon
-    while eta < most * (1.0 - 1e-12):
-        etas.append(eta)
-        eta *= base
-    grid = np.array([*etas, most])
-    return np.concatenate(([0.0], grid / (1.0 + grid)))
 
 
 def check_discounts(gammas: Any) -> Array:
@@ -211,6 +180,14 @@ class AdaptiveDiscount(DiscountVote):
     """
 
     _state = ("_a", "_ridge", "_hints", "_vote", "_gammas", "_until", "_forecast", "_loss")
+    _kinds: ClassVar[Kinds] = {
+        "_a": real("n", none=True, above=0.0),
+        "_hints": piece("TargetRange", q=1),
+        "_ridge": piece("DiscountedRidge", d="n", q=1),
+        "_vote": piece("FixedShare"),
+        "_gammas": real("*K", least=0.0, most=1.0),
+        "_until": whole(least=1),
+    }
 
     def __init__(
         self,
@@ -234,6 +211,14 @@ class AdaptiveDiscount(DiscountVote):
         self._vote = FixedShare(len(self._gammas))
         self._ridge = self._regressions(self._gammas[self._gammas > 0.0], self.dual_rounds)
         self._begin(self._ridge.prior)
+
+    def _sound(self) -> None:
+        super()._sound()
+        positive = self._gammas[self._gammas > 0.0]
+        if len(self._vote.p) != len(self._gammas) or not np.array_equal(self._ridge.gammas, positive) or not len(positive):
+            raise ParameterError("_vote and _ridge must have the discounts in _gammas")
+        if self.horizon is None and self._until <= self._vote.rounds:
+            raise ParameterError(f"_until must lie ahead of round {self._vote.rounds}, got {self._until}")
 
     @property
     def p(self) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracker_strategies._checks import count
+from tracker_strategies.algorithms._kinds import Dims, real
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge
@@ -80,6 +81,12 @@ class SketchedVAW(DiscountedVAW):
             n_targets=n_targets,
             omega=omega,
         )
+
+    @classmethod
+    def _check_before(cls, n_assets: Any, params: dict[str, Any], values: dict[str, Any]) -> None:
+        super()._check_before(n_assets, params, values)
+        if type(rank := params.get("rank")) is int:
+            real(2 * rank, "n").check_shape("_B", values.get("_ridge._form._B"), Dims(n=n_assets))
 
     def _regressions(self, gammas: Any, dual_rounds: int | None) -> DiscountedRidge:
         args = (self.n_assets, gammas, self.lam, self.floor, self.n_targets, self._wish, dual_rounds)

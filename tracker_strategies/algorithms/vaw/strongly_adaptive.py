@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import count
+from tracker_strategies.algorithms._kinds import Kinds, piece, real
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.expert_weights import CoveringShare
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.vaw._ridge import DiscountedRidge, dual_rounds_worth_it
 from tracker_strategies.algorithms.vaw.adaptive_discount import DiscountVote
+from tracker_strategies.errors import ParameterError
 
 
 @learner(examples=lambda n: ({"gammas": [0.0, 0.99], "horizon": 500},))
@@ -56,6 +58,12 @@ class StronglyAdaptive(DiscountVote):
     """
 
     _state = ("_a", "_ridges", "_hints", "_vote", "_forecast", "_loss")
+    _kinds: ClassVar[Kinds] = {
+        "_a": real("n", none=True, above=0.0),
+        "_hints": piece("TargetRange", q=1),
+        "_ridges": piece("DiscountedRidge", several=True, d="n", q=1),
+        "_vote": piece("CoveringShare"),
+    }
 
     def __init__(
         self,
@@ -78,6 +86,14 @@ class StronglyAdaptive(DiscountVote):
         self._ridges = [self._level(i) for i in range(self._vote.levels)]
         self._vote.begin()
         self._begin(self._ridges[0].prior)
+
+    def _sound(self) -> None:
+        super()._sound()
+        positive = self._gammas[self._gammas > 0.0]
+        if self._vote.size != len(self._gammas) or not self.awake <= len(self._ridges) <= self._vote.levels:
+            raise ParameterError(f"_ridges must be one for each of {self.awake} intervals at least, got {len(self._ridges)}")
+        if not all(np.array_equal(ridge.gammas, positive) for ridge in self._ridges):
+            raise ParameterError(f"_ridges must have the discounts {positive.tolist()}")
 
     def _level(self, i: int) -> DiscountedRidge:
         """Return fresh regressions for an interval of length 2^i."""

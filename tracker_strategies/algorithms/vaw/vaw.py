@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import number
+from tracker_strategies.algorithms._kinds import Kinds, piece, real
 from tracker_strategies.algorithms._validation import Array, Mask, target_weights
 from tracker_strategies.algorithms.numerics.target_range import TargetRange
 from tracker_strategies.algorithms.registration import learner
@@ -101,6 +102,11 @@ class DiscountedVAW(RidgeForecaster):
     """
 
     _state = ("_a", "_ridge", "_hints", "_forecast", "_hint", "_loss")
+    _kinds: ClassVar[Kinds] = {
+        "_a": real("n", none=True, above=0.0),
+        "_hints": piece("TargetRange", q="n_targets"),
+        "_ridge": piece("DiscountedRidge", d="n", q="n_targets"),
+    }
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class Vote(Wrapper):
 
     rank = 2
     _state = ("_members", "_vote", "_loss", "_prediction")
+    _inside: ClassVar[dict[str, str]] = {"members": "_members"}
     _holds = "members=[{}, ...]"
     _portfolios_only = False
 

@@ -3,11 +3,12 @@ r"""Cut a tilt back to what a tracking-error budget per year allows, round by ro
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import count, fraction, number
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import PA
@@ -88,6 +89,12 @@ class Budgeted(Wrapper):
 
     rank = 4
     _state = ("_inner", "_beside", "_misses", "_units", "_errors", "_total", "_rounds", "_share")
+    _inside: ClassVar[dict[str, str]] = {"learner": "_inner", "plain": "_beside.0"}
+    _kinds: ClassVar[Kinds] = {
+        "_total": real(least=0.0),
+        "_rounds": whole(),
+        "_share": real(least=0.0, most=1.0),
+    }
     _holds = "learner={}, plain=..."
 
     def __init__(
