@@ -9,47 +9,22 @@ slower method, or is the better one. Imported by :func:`kernels.use`, never othe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba import boolean, float64, njit, types
+from numba import float64
 
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.numerics.log_prox import MAX_STEPS
+from tracker_strategies.algorithms.numerics.numba_compiling import IN, OUT, TABLE, called, compiled, inlined
 from tracker_strategies.algorithms.numerics.simplex_gradients import MOST_PRODUCTS, Descent
 from tracker_strategies.algorithms.numerics.thresholds import MAX_NEWTON
-
-# Sums in any order, several entries at a time. Nothing else is relaxed: no fused products, so that w + t x has numpy's bits, and
-# NaN and infinity are what they are.
-OPTIONS = {"fastmath": {"reassoc"}, "error_model": "numpy"}
-
-IN = types.Array(float64, 1, "C", readonly=True)
-OUT = types.Array(float64, 1, "C")
-LOWER = types.Array(float64, 2, "C", readonly=True)
 
 LARGEST = 600
 """Up to so many names the quadratic is solved here: beyond, products with its matrix are all that counts, and those of BLAS are
 faster."""
 
 
-def _compiled(*signature: Any) -> Callable[[Any], Any]:
-    """Compile for one signature, at once: no round of a backtest waits for a compiler."""
-
-    def compile_(function: Any) -> Any:
-        try:
-            return njit(boolean(*signature), cache=True, **OPTIONS)(function)
-        except (RuntimeError, OSError):  # no folder, or no room, to keep machine code in
-            return njit(boolean(*signature), **OPTIONS)(function)
-
-    return compile_
-
-
-_inlined: Callable[[Any], Any] = njit(inline="always", **OPTIONS)
-_called: Callable[[Any], Any] = njit(**OPTIONS)  # as fast where there is more to do than to call, and compiled once
-
-
-@_compiled(IN, float64, OUT)
+@compiled(IN, float64, OUT)
 def _simplex_newton(y: Array, total: float, w: Array) -> bool:
     n = y.shape[0]
     held, gap = 0.0, -total
@@ -78,14 +53,14 @@ def _simplex_newton(y: Array, total: float, w: Array) -> bool:
     return False
 
 
-@_compiled(IN, float64, IN, float64, OUT)
+@compiled(IN, float64, IN, float64, OUT)
 def _simplex_step(w: Array, step: float, x: Array, total: float, out: Array) -> bool:
     for i in range(w.shape[0]):
         out[i] = w[i] + step * x[i]
     return bool(_simplex_newton(out, total, out))
 
 
-@_inlined
+@inlined
 def _sums(point: Array, sigma: float, theta: float, v: Array, x: Array) -> tuple[float, float, float, float, float]:
     """Return the sums of x, 1, v, x^2 and x v over the entries where point + sigma x exceeds theta."""
     b, k, sum_v, c, sum_xv = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -100,7 +75,7 @@ def _sums(point: Array, sigma: float, theta: float, v: Array, x: Array) -> tuple
     return b, k, sum_v, c, sum_xv
 
 
-@_compiled(IN, float64, IN, float64, IN, OUT)
+@compiled(IN, float64, IN, float64, IN, OUT)
 def _log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array, w: Array) -> bool:
     limit = 4.0 * (1.0 + total)
     sigma, theta = math.nan, math.nan
@@ -127,7 +102,7 @@ def _log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Arra
     return False
 
 
-@_called
+@called
 def _product(lower: Array, c: float, inverse: Array, v: Array, scaled: Array, Hv: Array) -> None:
     """Write c B v / (a a') into Hv. Rows of the lower triangle serve as columns too, and go in pairs: both share loads of Hv."""
     n = v.shape[0]
@@ -148,7 +123,7 @@ def _product(lower: Array, c: float, inverse: Array, v: Array, scaled: Array, Hv
         Hv[i] *= c * inverse[i]
 
 
-@_called
+@called
 def _face(g: Array, held: Array) -> tuple[float, float]:
     """Return the mean price of the names held, and the square of the gradient along their face."""
     price, count, rr = 0.0, 0.0, 0.0
@@ -162,7 +137,7 @@ def _face(g: Array, held: Array) -> tuple[float, float]:
     return level, rr
 
 
-@_compiled(IN, LOWER, float64, IN, IN, float64, float64, float64, OUT, OUT)
+@compiled(IN, TABLE, float64, IN, IN, float64, float64, float64, OUT, OUT)
 def _quadratic_simplex(
     now: Array, lower: Array, c: float, inverse: Array, q: Array, floor: float, room: float, enough: float, w: Array, ends: Array
 ) -> bool:

@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.execution.mandate.amounts.ascent import ascend
 from tracker_strategies.execution.mandate.amounts.dual import Dual, group_rows, largest, newton
 from tracker_strategies.execution.mandate.limits import FloatArray, Region
 from tracker_strategies.execution.mandate.metric import Metric
-from tracker_strategies.execution.sums import inner, total
+from tracker_strategies.execution.sums import total
 
 INSIDE = 1e-12
 """Most by which the sums of a wish may miss a bound and still be inside; of a bound of a name, as a share of it."""
@@ -34,10 +35,12 @@ EXACT = 1e-13
 ROUNDING = 1e-9
 """Most that weights are moved to take a rounding out of their sums."""
 SOFT = 0.01
+COMPILED = "tracker_strategies.execution.mandate.amounts.numba_ascent"
 STEPS = 20
 """Plain Newton steps before the safeguarded ascent."""
 
-Start = tuple[FloatArray, FloatArray, float] | tuple[FloatArray, FloatArray, float, FloatArray]
+Start = tuple[FloatArray, FloatArray, float]
+"""What each name (N,), the total and each group (1 + G,), and the turnover are priced at."""
 
 
 class Solution(NamedTuple):
@@ -49,8 +52,9 @@ class Solution(NamedTuple):
         NaN where the region is empty.
     feasible : bool
         Whether the region is not empty.
-    multipliers : tuple of (N,) float, (G,) float and float, optional
-        What names, groups and turnover are priced at: the `start` of the next bar. None if no problem had to be solved.
+    multipliers : tuple of (N,) float, (1 + G,) float and float, optional
+        What names, the sums (the total, then the groups) and the turnover are priced at: the `start` of the next bar. None if no
+        problem had to be solved.
     """
 
     weights: FloatArray
@@ -91,12 +95,17 @@ def nearest(
         return Solution(wish, True, start)
     if not len(wish) or np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
+    if (compiled := kernels.counterpart(COMPILED)) is not None and not isinstance(no_trade, np.ndarray):
+        known = compiled.ascend(wish, region, group_rows(region.members, len(wish)), metric, no_trade, start)
+        if known is not None:
+            return Solution(known[0], True, known[1])
     problem = Dual(wish, region, metric, no_trade)
-    found = _plain(problem, start)
+    nu, theta = _warm(problem, start)
+    found = _plain(problem, nu, theta)
     if found is None and start is not None:
-        found = _plain(problem, None)  # a start that misleads: most such problems are easy from nothing
+        found = _plain(problem, *_warm(problem, None))  # a start that misleads: most such problems are easy from nothing
     if found is None:
-        found = ascend(problem, *_warm(problem, start))
+        found = ascend(problem, nu, theta)
     if found is None and start is not None:
         found = ascend(problem, *_warm(problem, None))
     if found is None:
@@ -109,14 +118,21 @@ def nearest(
         w, missed = _projected(w, region, missed)
     if not missed <= KEPT:
         return _none(region)
-    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta, nu))
+    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors :], theta))
 
 
 def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
-    """Multipliers to climb from: those of the bar before, where they belong to a problem of the same shape."""
-    if start is None or len(start) < 4 or len(start[3]) != len(problem.rows):
-        return np.zeros(len(problem.rows)), 0.0
-    return start[3], start[2] if problem.limited else 0.0
+    """Multipliers to climb from: those of the bar before, where they belong to a problem of the same shape.
+
+    Those of the factors are what the weights at these prices are exposed to: factors may be other ones than on the bar before.
+    """
+    nu, k = np.zeros(len(problem.rows)), problem.n_factors
+    if start is None or start[0].shape != problem.wish.shape or start[1].shape != (len(nu) - k,):
+        return nu, 0.0
+    theta = start[2] if problem.limited else 0.0
+    nu[k:] = start[1]
+    nu[:k] = problem.rows[:k] @ problem.at(start[0], theta)[0] - problem.low[:k]
+    return nu, theta
 
 
 def inside(w: FloatArray, region: Region, tolerance: float = INSIDE) -> bool:
@@ -139,15 +155,10 @@ def _none(region: Region) -> Solution:
     return Solution(np.full(len(region.held), np.nan), False, None)
 
 
-def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, float] | None:
+def _plain(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, float] | None:
     """Newton's method with full steps; None if it does not settle."""
-    rows, k, inverse, limited = problem.rows, problem.n_factors, problem.inverse, problem.limited
-    nu, theta = np.zeros(len(rows)), 0.0
-    pull = np.zeros(len(inverse))
-    began = False
-    if start is not None and start[0].shape == pull.shape and start[1].shape == (len(nu) - k - 1,):
-        pull, theta, began = start[0], float(start[2]) if limited else 0.0, True
-        nu[k + 1 :] = start[1]
+    rows, k, limited, nu = problem.rows, problem.n_factors, problem.limited, nu.copy()
+    pull = nu @ rows
     expected: FloatArray | None = None
     for _ in range(STEPS):
         w, weight, sign = problem.at(pull, theta)
@@ -163,14 +174,6 @@ def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, 
                 return w, nu, theta
         turning = limited and (theta > 0.0 or excess > 0.0)
         side = np.where(nu != 0.0, nu, gap)
-        if began:
-            # The factors' share of the pull is not known one by one: solve for all multipliers anew, from a pull of zero.
-            lift = pull * weight
-            w = w + lift
-            gap += rows @ lift
-            excess += inner(sign, lift)
-            nu = np.zeros(len(nu))
-            began = False
         chosen = counts.nonzero()[0]
         if turning:
             problem.all_rows[-1] = sign

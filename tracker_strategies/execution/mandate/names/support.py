@@ -66,8 +66,8 @@ class Point(NamedTuple):
         Half its squared distance to the wish.
     gains : (N,) float
         At most what `value` falls by if a name may be held, or rises by if it may not be: for the sum of several names too.
-    prices : tuple of (N,) float, (G,) float and float
-        What each name, held or not, is priced at, and each group: where a similar problem may start.
+    prices : tuple of (N,) float, (1 + G,) float and float
+        What each name, held or not, is priced at, the total and each group: where a similar problem may start.
     """
 
     support: BoolArray
@@ -163,11 +163,10 @@ class Bar:
         factors = error @ B
         value = 0.5 * float(error @ (d * error) + factors @ factors)
         # Prices of the total and the groups; with the factors they tell what a name outside would add.
-        pull, prices = B @ factors, np.zeros(len(groups.members))
+        pull, prices = B @ factors, np.zeros(1 + len(groups.members))
         if found.weights is not near and found.multipliers is not None:
             prices = found.multipliers[1]
-            rest = found.multipliers[0] - metric.B @ (metric.B.T @ (found.weights - near)) - groups.rows[:, names].T @ prices
-            pull = pull + groups.rows.T @ prices + float(rest[0])
+            pull = pull + groups.rows.T @ prices[1:] + prices[0]
         x = np.minimum(np.maximum(z - pull / d, floor), self.cap)
         gains = x * (d * z - pull - 0.5 * d * x)
         return Point(support, weights, value, gains, (pull, prices, 0.0))
