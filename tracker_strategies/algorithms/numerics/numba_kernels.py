@@ -15,7 +15,11 @@ from numba import float64
 
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.numerics.log_prox import MAX_STEPS
-from tracker_strategies.algorithms.numerics.numba_compiling import IN, OUT, TABLE, called, compiled, inlined
+from tracker_strategies.algorithms.numerics.numba_compiling import IN, OUT
+from tracker_strategies.algorithms.numerics.numba_compiling import TABLE as LOWER
+from tracker_strategies.algorithms.numerics.numba_compiling import called as _called
+from tracker_strategies.algorithms.numerics.numba_compiling import compiled as _compiled
+from tracker_strategies.algorithms.numerics.numba_compiling import inlined as _inlined
 from tracker_strategies.algorithms.numerics.simplex_gradients import MOST_PRODUCTS, Descent
 from tracker_strategies.algorithms.numerics.thresholds import MAX_NEWTON
 
@@ -24,7 +28,7 @@ LARGEST = 600
 faster."""
 
 
-@compiled(IN, float64, OUT)
+@_compiled(IN, float64, OUT)
 def _simplex_newton(y: Array, total: float, w: Array) -> bool:
     n = y.shape[0]
     held, gap = 0.0, -total
@@ -53,14 +57,14 @@ def _simplex_newton(y: Array, total: float, w: Array) -> bool:
     return False
 
 
-@compiled(IN, float64, IN, float64, OUT)
+@_compiled(IN, float64, IN, float64, OUT)
 def _simplex_step(w: Array, step: float, x: Array, total: float, out: Array) -> bool:
     for i in range(w.shape[0]):
         out[i] = w[i] + step * x[i]
     return bool(_simplex_newton(out, total, out))
 
 
-@inlined
+@_inlined
 def _sums(point: Array, sigma: float, theta: float, v: Array, x: Array) -> tuple[float, float, float, float, float]:
     """Return the sums of x, 1, v, x^2 and x v over the entries where point + sigma x exceeds theta."""
     b, k, sum_v, c, sum_xv = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -75,7 +79,7 @@ def _sums(point: Array, sigma: float, theta: float, v: Array, x: Array) -> tuple
     return b, k, sum_v, c, sum_xv
 
 
-@compiled(IN, float64, IN, float64, IN, OUT)
+@_compiled(IN, float64, IN, float64, IN, OUT)
 def _log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Array, w: Array) -> bool:
     limit = 4.0 * (1.0 + total)
     sigma, theta = math.nan, math.nan
@@ -102,7 +106,7 @@ def _log_return_simplex(v: Array, la: float, x: Array, total: float, guess: Arra
     return False
 
 
-@called
+@_called
 def _product(lower: Array, c: float, inverse: Array, v: Array, scaled: Array, Hv: Array) -> None:
     """Write c B v / (a a') into Hv. Rows of the lower triangle serve as columns too, and go in pairs: both share loads of Hv."""
     n = v.shape[0]
@@ -123,7 +127,7 @@ def _product(lower: Array, c: float, inverse: Array, v: Array, scaled: Array, Hv
         Hv[i] *= c * inverse[i]
 
 
-@called
+@_called
 def _face(g: Array, held: Array) -> tuple[float, float]:
     """Return the mean price of the names held, and the square of the gradient along their face."""
     price, count, rr = 0.0, 0.0, 0.0
@@ -137,7 +141,7 @@ def _face(g: Array, held: Array) -> tuple[float, float]:
     return level, rr
 
 
-@compiled(IN, TABLE, float64, IN, IN, float64, float64, float64, OUT, OUT)
+@_compiled(IN, LOWER, float64, IN, IN, float64, float64, float64, OUT, OUT)
 def _quadratic_simplex(
     now: Array, lower: Array, c: float, inverse: Array, q: Array, floor: float, room: float, enough: float, w: Array, ends: Array
 ) -> bool:

@@ -24,6 +24,7 @@ SEARCH = 40
 EXACT = 1e-13
 SINGULAR = 1e-12
 """Least curvature that is one, as a share of that without the multipliers before it."""
+FARTHER = 4.0
 CLOSE = 1e-6
 """Slope after a whole step, as a share of that before it, which is a rounding."""
 
@@ -109,8 +110,8 @@ def _direction(
     H: FloatArray,
     step: FloatArray,
     full: FloatArray,
-) -> float:
-    """Write a direction in which the dual rises, and return its slope; 0 if there is none.
+) -> tuple[float, bool]:
+    """Write a direction in which the dual rises; return its slope, 0 if there is none, and whether no free name feels it.
 
     A multiplier at zero moves only to the side on which its constraint is missed: where the direction would have it otherwise, it
     is left out.
@@ -118,15 +119,15 @@ def _direction(
     while m > 0:
         _curvature(rows, free, act, m, k, a, H)
         end = _factorise(H, m)
-        slope = 0.0
-        if end == m:
+        slope, flat = 0.0, end < m
+        if not flat:
             for r in range(m):
                 t = gap[act[r]]
                 for c in range(r):
                     t -= H[r, c] * step[c]
                 step[r] = t / H[r, r]
             _back(H, m, step)
-        else:  # what no free name feels
+        else:
             for c in range(end):
                 step[c] = -H[end, c]
             _back(H, end, step)
@@ -155,9 +156,9 @@ def _direction(
             for r in range(m):
                 full[act[r]] = step[r]
                 slope += step[r] * gap[act[r]]
-            return slope
+            return slope, flat
         m = left
-    return 0.0
+    return 0.0, False
 
 
 @called
@@ -170,9 +171,10 @@ def _next_kink(problem: FloatArray, x: FloatArray, p: FloatArray, level: float, 
             for bound in (0.0, lower[i] - held[i], upper[i] - held[i]):
                 for side in (-1.0, 1.0):
                     speed = (p[i] + side * turn) * inverse[i]
-                    if speed != 0.0:
-                        at = (x[i] - side * level * inverse[i] - bound) / speed
-                        if s * (1.0 + 1e-12) < at < first:
+                    shrunk = x[i] - side * level * inverse[i]
+                    if speed != 0.0 and abs(shrunk - bound) > EXACT * (abs(shrunk) + abs(bound)):  # else it is there already
+                        at = (shrunk - bound) / speed
+                        if s * (1.0 + EXACT) < at < first:
                             first = at
     return first
 
@@ -188,11 +190,14 @@ def _length(
     own: float,
     slope: float,
     longest: float,
+    flat: bool,
 ) -> float:
     """Return how far the dual rises along a direction (a whole step, where that is far enough); infinite if for ever."""
     held, lower, upper, inverse = problem[1], problem[2], problem[3], problem[4]
     low, high, f_low, f_high = 0.0, math.inf, slope, 0.0
-    s = min(1.0, longest)
+    s = min(_next_kink(problem, x, p, level, turn, 0.0) if flat else 1.0, longest)
+    if s == math.inf:
+        return s
     for look in range(SEARCH):
         f, curve, now = slope - s * own, own, level + s * turn
         for i in range(w.shape[0]):
@@ -209,11 +214,9 @@ def _length(
             low, f_low = s, f
         else:
             high, f_high = s, f
-        if curve > 0.0:
-            ahead = s + f / curve
-        else:
-            ahead = _next_kink(problem, x, p, level, turn, s)
-        ahead = min(ahead, longest)
+        ahead = s + f / curve if curve > 0.0 else math.inf
+        if f > 0.0:  # not far beyond the next kink: a curvature may be a mere rounding
+            ahead = min(ahead, FARTHER * _next_kink(problem, x, p, level, turn, s), longest)
         if not low < ahead < high:
             if high == math.inf:
                 return math.inf
@@ -295,7 +298,7 @@ def _ascend(
             prices[:] = nu[k:]
             return True
         if began:
-            slope = _direction(rows, free, act, m, k, gap, fresh, a, H, step, full)
+            slope, flat = _direction(rows, free, act, m, k, gap, fresh, a, H, step, full)
             if not slope > 0.0:
                 return False
             # A multiplier of one side ends at zero.
@@ -311,7 +314,7 @@ def _ascend(
                     own += full[j] * full[j] if j < k else 0.0
                     for i in range(n):
                         p[i] += full[j] * rows[j, i]
-            s = _length(problem, x, w, p, price + nu[last], full[last], own, slope, longest)
+            s = _length(problem, x, w, p, price + nu[last], full[last], own, slope, longest, flat)
             if not 0.0 < s < math.inf:
                 return False
             for j in range(last + 1):
@@ -325,6 +328,41 @@ def _ascend(
                 for i in range(n):
                     pull[i] += nu[j] * rows[j, i]
     return False
+
+
+@compiled(IN, IN, IN, TABLE, float64, IN, IN, float64)
+def _inside(
+    w: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    sums: FloatArray,
+    total: float,
+    group_lower: FloatArray,
+    group_upper: FloatArray,
+    tolerance: float,
+) -> bool:
+    outside = 0
+    for i in range(w.shape[0]):
+        outside += 0 if lower[i] * (1.0 - tolerance) <= w[i] <= upper[i] * (1.0 + tolerance) else 1
+    if outside:
+        return False
+    for j in range(sums.shape[0]):
+        mass = 0.0
+        for i in range(w.shape[0]):
+            mass += sums[j, i] * w[i]
+        low, high = (total, total) if j == 0 else (group_lower[j - 1], group_upper[j - 1])
+        if not low - tolerance <= mass <= high + tolerance:
+            return False
+    return True
+
+
+def inside(w: FloatArray, region: Region, sums: FloatArray, tolerance: float) -> bool:
+    """Return whether weights keep the bounds of names and of sums."""
+    given = (w, region.lower, region.upper, sums, region.total, region.group_lower, region.group_upper, tolerance)
+    try:
+        return bool(_inside(*given))
+    except TypeError:  # not contiguous: rare, and a test for it would cost every call
+        return bool(_inside(*(np.ascontiguousarray(one) if isinstance(one, np.ndarray) else one for one in given)))
 
 
 def ascend(

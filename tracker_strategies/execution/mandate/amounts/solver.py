@@ -93,12 +93,14 @@ def nearest(
         no_trade = 0.0
     if not isinstance(no_trade, np.ndarray) and no_trade == 0.0 and inside(wish, region):
         return Solution(wish, True, start)
-    if not len(wish) or np.logical_or.reduce(region.lower > region.upper):
+    if not len(wish):
         return _none(region)
     if (compiled := kernels.counterpart(COMPILED)) is not None and not isinstance(no_trade, np.ndarray):
         known = compiled.ascend(wish, region, group_rows(region.members, len(wish)), metric, no_trade, start)
         if known is not None:
             return Solution(known[0], True, known[1])
+    if np.logical_or.reduce(region.lower > region.upper):
+        return _none(region)
     problem = Dual(wish, region, metric, no_trade)
     nu, theta = _warm(problem, start)
     found = _plain(problem, nu, theta)
@@ -135,20 +137,25 @@ def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
     return nu, theta
 
 
-def inside(w: FloatArray, region: Region, tolerance: float = INSIDE) -> bool:
-    """Whether weights keep all constraints of a region: sums to the tolerance, names to that share of their bounds."""
+def inside(w: FloatArray, region: Region, tolerance: float = INSIDE, *, turnover: bool = True) -> bool:
+    """Whether weights keep all constraints of a region, or all but the turnover: sums to the tolerance, names to that share of
+    their bounds.
+    """
+    if turnover and region.turnover < np.inf and not float(np.abs(w - region.held).sum()) <= region.turnover + tolerance:
+        return False
+    sums = group_rows(region.members, len(w))
+    if (compiled := kernels.counterpart(COMPILED)) is not None:
+        return bool(compiled.inside(w, region, sums, tolerance))
     if not abs(total(w) - region.total) <= tolerance:
         return False
     if not np.logical_and.reduce(w <= region.upper * (1.0 + tolerance)):
         return False
     if not np.logical_and.reduce(w >= region.lower * (1.0 - tolerance)):
         return False
-    if region.turnover < np.inf and not float(np.abs(w - region.held).sum()) <= region.turnover + tolerance:
-        return False
     if not len(region.members):
         return True
-    sums = group_rows(region.members, len(w))[1:] @ w
-    return bool((sums <= region.group_upper + tolerance).all() and (sums >= region.group_lower - tolerance).all())
+    masses = sums[1:] @ w
+    return bool((masses <= region.group_upper + tolerance).all() and (masses >= region.group_lower - tolerance).all())
 
 
 def _none(region: Region) -> Solution:
