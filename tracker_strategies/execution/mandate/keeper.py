@@ -211,27 +211,18 @@ class Keeper:
             upper = np.where(lots <= upper + SLACK, upper, 0.0)
         if tradable is not None:
             can_sell = can_sell & tradable
-        if upper is not limits.upper or tradable is not None:
+        if not (upper is limits.upper and tradable is None):
             can_buy = (upper > 0.0) & can_sell
         unwanted = limits.unwanted if upper is limits.upper else np.flatnonzero(upper == 0.0)
-        fixes = tradable is not None or bool(limits.frozen.any())
         if self._chooses or (turnover < np.inf and len(unwanted) and bool((held[unwanted] > 0.0).any())):
             now = limits if upper is limits.upper else replace(limits, upper=upper, must=np.where(upper > 0.0, limits.must, 0.0))
-            chosen = choose(
-                target,
-                held,
-                now,
-                metric,
-                can_buy=can_buy,
-                must_keep=~can_sell & (held > 0.0),
-                turnover=turnover,
-                start=self._names,
-            )
+            keep, start = ~can_sell & (held > 0.0), self._names
+            chosen = choose(target, held, now, metric, can_buy=can_buy, must_keep=keep, turnover=turnover, start=start)
             lower, upper, self._names = chosen.lower, chosen.upper, chosen.start
             can_buy = can_buy & chosen.support
         elif active is not None or tradable is not None:
             lower = np.minimum(lower, upper)
-        if fixes:
+        if not np.logical_and.reduce(can_sell):
             upper, lower = np.where(can_sell, upper, held), np.where(can_sell, lower, held)
         region = Region(lower, upper, held, limits.total, self._members, self._group_lower, self._group_upper, turnover)
         return _Bar(region, can_buy, can_sell, lots)
@@ -241,9 +232,8 @@ class Keeper:
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
         within = inside(target, region, turnover=False)  # where the turnover alone binds, it is the price of trading
-        if within and not self.mandate.cost_aware:
-            if region.turnover == np.inf or total(np.abs(target - region.held)) <= region.turnover:
-                return target, region
+        if within and not self.mandate.cost_aware and total(np.abs(target - region.held)) <= region.turnover:
+            return target, region
         price = self._price_of_trading(within=within)
         solution, region, gave = nearest_allowed(
             target, region, metric, must=self.limits.must, tradable=tradable, no_trade=price, start=self._start
@@ -266,10 +256,10 @@ class Keeper:
         """Shares in whole lots, within the bounds of this bar."""
         assert bar.lots is not None
         lot, sizes = self.mandate.lot, self._in(account.sizes)
-        groups = tuple(
-            replace(group, lower=float(low), upper=float(high))
-            for group, low, high in zip(self.limits.groups, region.group_lower, region.group_upper, strict=True)
-        )
+        groups = self.limits.groups
+        if region.group_lower is not self._group_lower or region.group_upper is not self._group_upper:
+            bounds = zip(groups, region.group_lower, region.group_upper, strict=True)
+            groups = tuple(replace(group, lower=float(low), upper=float(high)) for group, low, high in bounds)
         limits = replace(self.limits, upper=region.upper, must=np.minimum(self.limits.must, region.lower), groups=groups)
         rates = costs.side_rates(self._in(account.prices))
         found = round_lots(

@@ -2,7 +2,7 @@ r"""Compiled by numba: the way up the dual of :mod:`.dual`, in one call.
 
 Every step is a Newton step in the multipliers that count; where no free name answers to one of them, a step along what they have
 in common and no name feels, up to where names begin to answer. It goes as far as the dual rises. The answer is the one of
-:mod:`.solver`, to a rounding; None is left to it: limits that cannot hold, and the rare way that does not end.
+:mod:`.solver`, to a rounding. Imported by :mod:`.numba_nearest`, which hands over to numpy where no answer is found.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ import numpy as np
 from numba import float64
 
 from tracker_strategies.algorithms.numerics.numba_compiling import IN, OUT, TABLE, called, compiled
-from tracker_strategies.execution.mandate.limits import FloatArray, IndexArray, Region
-from tracker_strategies.execution.mandate.metric import Metric
-
-Start = tuple[FloatArray, FloatArray, float]
+from tracker_strategies.execution.mandate.limits import FloatArray as Array
+from tracker_strategies.execution.mandate.limits import IndexArray as Places
 
 STEPS = 80
-SEARCH = 40
-"""Looks along one direction."""
+SEARCH = 40  # looks along one direction
 EXACT = 1e-13
 SINGULAR = 1e-12
 """Least curvature that is one, as a share of that without the multipliers before it."""
@@ -30,9 +27,7 @@ CLOSE = 1e-6
 
 
 @called
-def _weigh(
-    problem: FloatArray, pull: FloatArray, level: float, x: FloatArray, w: FloatArray, free: FloatArray, sign: FloatArray
-) -> float:
+def _weigh(problem: Array, pull: Array, level: float, x: Array, w: Array, free: Array, sign: Array) -> float:
     """Write the weights for given prices of the names, 1/d of the free ones, and which way they trade; return the turnover."""
     gap, held, lower, upper, inverse = problem[0], problem[1], problem[2], problem[3], problem[4]
     traded = 0.0
@@ -50,7 +45,7 @@ def _weigh(
 
 
 @called
-def _factorise(H: FloatArray, m: int) -> int:
+def _factorise(H: Array, m: int) -> int:
     """Write the Cholesky factor over the lower triangle; return the first row that adds no curvature, m if all do."""
     for j in range(m):
         own = H[j, j]
@@ -69,7 +64,7 @@ def _factorise(H: FloatArray, m: int) -> int:
 
 
 @called
-def _back(H: FloatArray, m: int, x: FloatArray) -> None:
+def _back(H: Array, m: int, x: Array) -> None:
     """Solve L'x = x."""
     for r in range(m - 1, -1, -1):
         for c in range(r + 1, m):
@@ -78,7 +73,7 @@ def _back(H: FloatArray, m: int, x: FloatArray) -> None:
 
 
 @called
-def _curvature(rows: FloatArray, free: FloatArray, act: IndexArray, m: int, k: int, a: FloatArray, H: FloatArray) -> None:
+def _curvature(rows: Array, free: Array, act: Places, m: int, k: int, a: Array, H: Array) -> None:
     """Write minus the second derivative of the dual in the multipliers that count; only free names make it."""
     n_free, last = 0, a.shape[0] - 1
     for i in range(free.shape[0]):
@@ -92,24 +87,12 @@ def _curvature(rows: FloatArray, free: FloatArray, act: IndexArray, m: int, k: i
             t = 0.0
             for i in range(n_free):
                 t += a[r, i] * a[c, i] * a[last, i]
-            H[r, c] = t
-        if act[r] < k:
-            H[r, r] += 1.0
+            H[r, c] = t + (1.0 if r == c and act[r] < k else 0.0)
 
 
 @called
 def _direction(
-    rows: FloatArray,
-    free: FloatArray,
-    act: IndexArray,
-    m: int,
-    k: int,
-    gap: FloatArray,
-    fresh: IndexArray,
-    a: FloatArray,
-    H: FloatArray,
-    step: FloatArray,
-    full: FloatArray,
+    rows: Array, free: Array, act: Places, m: int, k: int, gap: Array, fresh: Places, a: Array, H: Array, step: Array, full: Array
 ) -> tuple[float, bool]:
     """Write a direction in which the dual rises; return its slope, 0 if there is none, and whether no free name feels it.
 
@@ -122,21 +105,20 @@ def _direction(
         slope, flat = 0.0, end < m
         if not flat:
             for r in range(m):
-                t = gap[act[r]]
+                step[r] = gap[act[r]]
                 for c in range(r):
-                    t -= H[r, c] * step[c]
-                step[r] = t / H[r, r]
+                    step[r] -= H[r, c] * step[c]
+                step[r] /= H[r, r]
             _back(H, m, step)
         else:
-            for c in range(end):
-                step[c] = -H[end, c]
+            step[:end] = -H[end, :end]
             _back(H, end, step)
             step[end] = 1.0
-            size = 0.0
             for r in range(end + 1):
                 slope += step[r] * gap[act[r]]
-                size += abs(step[r])
-            if abs(slope) <= EXACT * size:  # nothing is gained: the rows before it say all that this one says
+            if (
+                abs(slope) <= EXACT * np.abs(step[: end + 1]).sum()
+            ):  # nothing is gained: the rows before it say all that this one says
                 for r in range(end, m - 1):
                     act[r] = act[r + 1]
                 m -= 1
@@ -151,8 +133,7 @@ def _direction(
                 step[left] = step[r]
                 left += 1
         if left == m:
-            full[:] = 0.0
-            slope = 0.0
+            full[:], slope = 0.0, 0.0
             for r in range(m):
                 full[act[r]] = step[r]
                 slope += step[r] * gap[act[r]]
@@ -162,10 +143,9 @@ def _direction(
 
 
 @called
-def _next_kink(problem: FloatArray, x: FloatArray, p: FloatArray, level: float, turn: float, s: float) -> float:
+def _next_kink(problem: Array, x: Array, p: Array, level: float, turn: float, s: float) -> float:
     """Return the first place after s where a name changes its piece; infinite if there is none."""
-    held, lower, upper, inverse = problem[1], problem[2], problem[3], problem[4]
-    first = math.inf
+    held, lower, upper, inverse, first = problem[1], problem[2], problem[3], problem[4], math.inf
     for i in range(x.shape[0]):
         if lower[i] < upper[i]:
             for bound in (0.0, lower[i] - held[i], upper[i] - held[i]):
@@ -181,16 +161,7 @@ def _next_kink(problem: FloatArray, x: FloatArray, p: FloatArray, level: float, 
 
 @called
 def _length(
-    problem: FloatArray,
-    x: FloatArray,
-    w: FloatArray,
-    p: FloatArray,
-    level: float,
-    turn: float,
-    own: float,
-    slope: float,
-    longest: float,
-    flat: bool,
+    problem: Array, x: Array, w: Array, p: Array, level: float, turn: float, own: float, slope: float, longest: float, flat: bool
 ) -> float:
     """Return how far the dual rises along a direction (a whole step, where that is far enough); infinite if for ever."""
     held, lower, upper, inverse = problem[1], problem[2], problem[3], problem[4]
@@ -210,13 +181,12 @@ def _length(
             curve += speed * speed * inverse[i] if u == v and (trade != 0.0 or now == 0.0) else 0.0
         if abs(f) <= (CLOSE if look == 0 else 0.1) * slope or (f > 0.0 and (s >= longest or (look == 0 and f <= 0.5 * slope))):
             return s
-        if f > 0.0:
-            low, f_low = s, f
-        else:
-            high, f_high = s, f
         ahead = s + f / curve if curve > 0.0 else math.inf
         if f > 0.0:  # not far beyond the next kink: a curvature may be a mere rounding
+            low, f_low = s, f
             ahead = min(ahead, FARTHER * _next_kink(problem, x, p, level, turn, s), longest)
+        else:
+            high, f_high = s, f
         if not low < ahead < high:
             if high == math.inf:
                 return math.inf
@@ -228,23 +198,27 @@ def _length(
 
 
 @compiled(IN, IN, IN, IN, IN, TABLE, float64, TABLE, float64, IN, IN, float64, OUT, OUT, OUT)
-def _ascend(
-    wish: FloatArray,
-    held: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    d: FloatArray,
-    B: FloatArray,
+def ascend(
+    wish: Array,
+    held: Array,
+    lower: Array,
+    upper: Array,
+    d: Array,
+    B: Array,
     price: float,
-    sums: FloatArray,
+    sums: Array,
     total: float,
-    group_lower: FloatArray,
-    group_upper: FloatArray,
+    group_lower: Array,
+    group_upper: Array,
     turnover: float,
-    pull: FloatArray,
-    prices: FloatArray,
-    w: FloatArray,
+    pull: Array,
+    prices: Array,
+    w: Array,
 ) -> bool:
+    """Write the weights at the top of the dual, what names are priced at, and what sums and turnover are.
+
+    `pull` and `prices` are those to start from. False where the top is not reached: then `prices` hold the last direction.
+    """
     n, k = B.shape
     last = k + sums.shape[0]  # of the multipliers: the turnover's
     problem, rows, a = np.empty((5, n)), np.empty((last + 1, n)), np.empty((last + 2, n))
@@ -265,14 +239,12 @@ def _ascend(
     began = False
     for _ in range(STEPS):
         traded = _weigh(problem, pull, price + nu[last], x, w, free, rows[last])
-        missed, m = 0.0, k
-        exact = True
+        missed, m, exact = 0.0, k, True
         for j in range(k):
             exposed = 0.0
             for i in range(n):
                 exposed += rows[j, i] * (w[i] - wish[i])
-            if not began:
-                nu[j] = exposed
+            nu[j] = nu[j] if began else exposed
             gap[j] = exposed - nu[j]
             exact = exact and abs(gap[j]) * reach[j] <= EXACT
             act[j] = j
@@ -302,13 +274,12 @@ def _ascend(
             if not slope > 0.0:
                 return False
             # A multiplier of one side ends at zero.
-            longest, ends = math.inf, -1
+            longest, ends = math.inf, last
             for j in range(k, last + 1):
                 one_sided = j == last or (j > k and group_lower[j - k - 1] < group_upper[j - k - 1])
                 if one_sided and nu[j] * full[j] < 0.0 and -nu[j] / full[j] < longest:
                     longest, ends = -nu[j] / full[j], j
-            own = 0.0
-            p[:] = 0.0
+            p[:], own = 0.0, 0.0
             for j in range(last):
                 if full[j] != 0.0:
                     own += full[j] * full[j] if j < k else 0.0
@@ -316,11 +287,10 @@ def _ascend(
                         p[i] += full[j] * rows[j, i]
             s = _length(problem, x, w, p, price + nu[last], full[last], own, slope, longest, flat)
             if not 0.0 < s < math.inf:
+                prices[:] = full[k:]
                 return False
-            for j in range(last + 1):
-                nu[j] += s * full[j]
-            if s >= longest:
-                nu[ends] = 0.0
+            nu += s * full
+            nu[ends] = 0.0 if s >= longest else nu[ends]
         began = True
         pull[:] = nu[k]
         for j in range(last):
@@ -328,66 +298,3 @@ def _ascend(
                 for i in range(n):
                     pull[i] += nu[j] * rows[j, i]
     return False
-
-
-@compiled(IN, IN, IN, TABLE, float64, IN, IN, float64)
-def _inside(
-    w: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    sums: FloatArray,
-    total: float,
-    group_lower: FloatArray,
-    group_upper: FloatArray,
-    tolerance: float,
-) -> bool:
-    outside = 0
-    for i in range(w.shape[0]):
-        outside += 0 if lower[i] * (1.0 - tolerance) <= w[i] <= upper[i] * (1.0 + tolerance) else 1
-    if outside:
-        return False
-    for j in range(sums.shape[0]):
-        mass = 0.0
-        for i in range(w.shape[0]):
-            mass += sums[j, i] * w[i]
-        low, high = (total, total) if j == 0 else (group_lower[j - 1], group_upper[j - 1])
-        if not low - tolerance <= mass <= high + tolerance:
-            return False
-    return True
-
-
-def inside(w: FloatArray, region: Region, sums: FloatArray, tolerance: float) -> bool:
-    """Return whether weights keep the bounds of names and of sums."""
-    given = (w, region.lower, region.upper, sums, region.total, region.group_lower, region.group_upper, tolerance)
-    try:
-        return bool(_inside(*given))
-    except TypeError:  # not contiguous: rare, and a test for it would cost every call
-        return bool(_inside(*(np.ascontiguousarray(one) if isinstance(one, np.ndarray) else one for one in given)))
-
-
-def ascend(
-    wish: FloatArray, region: Region, sums: FloatArray, metric: Metric, price: float, start: Start | None
-) -> tuple[FloatArray, Start] | None:
-    """Return the weights at the top of the dual and their prices; None if that is for numpy to find out.
-
-    Parameters
-    ----------
-    sums : (1 + G, N) float
-        Ones for the total, and where a name is in a group.
-    """
-    n, limited = len(wish), region.turnover < math.inf
-    prices = np.zeros(len(sums) + 1)
-    if start is not None and start[0].shape == (n,) and start[1].shape == (len(sums),):
-        pull = start[0].copy()
-        prices[:-1], prices[-1] = start[1], start[2] if limited else 0.0
-    else:
-        pull = np.zeros(n)
-    w = np.empty(n)
-    given = [wish, region.held, region.lower, region.upper, metric.d, metric.B, price, sums]
-    given += [region.total, region.group_lower, region.group_upper, region.turnover]
-    try:
-        found = _ascend(*given, pull, prices, w)
-    except TypeError:  # not contiguous: rare, and a test for it would cost every call
-        given = [np.ascontiguousarray(one, dtype=np.float64) if isinstance(one, np.ndarray) else one for one in given]
-        found = _ascend(*given, pull, prices, w)
-    return (w, (pull, prices[:-1], float(prices[-1]))) if found else None

@@ -35,7 +35,7 @@ EXACT = 1e-13
 ROUNDING = 1e-9
 """Most that weights are moved to take a rounding out of their sums."""
 SOFT = 0.01
-COMPILED = "tracker_strategies.execution.mandate.amounts.numba_ascent"
+COMPILED = "tracker_strategies.execution.mandate.amounts.numba_nearest"
 STEPS = 20
 """Plain Newton steps before the safeguarded ascent."""
 
@@ -96,9 +96,9 @@ def nearest(
     if not len(wish):
         return _none(region)
     if (compiled := kernels.counterpart(COMPILED)) is not None and not isinstance(no_trade, np.ndarray):
-        known = compiled.ascend(wish, region, group_rows(region.members, len(wish)), metric, no_trade, start)
-        if known is not None:
-            return Solution(known[0], True, known[1])
+        w, prices = compiled.nearest(wish, region, group_rows(region.members, len(wish)), metric, no_trade, start)
+        if prices is not None:
+            return _none(region) if w is None else Solution(w, True, prices)
     if np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
