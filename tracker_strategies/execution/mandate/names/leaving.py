@@ -62,7 +62,7 @@ def _is_free(bar: Bar, support: BoolArray) -> bool:
     enters = support & ~held
     if not enters.any():
         return True
-    return not bar.counted and np.count_nonzero(support) <= bar.most and not bar.floor[enters].any()
+    return not (bar.counted or np.count_nonzero(support) > bar.most or bar.floor[enters].any())
 
 
 def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point | None) -> Stage:
