@@ -64,8 +64,12 @@ def _factorise(H: Array, m: int) -> int:
 
 
 @called
-def _back(H: Array, m: int, x: Array) -> None:
-    """Solve L'x = x."""
+def _solve(H: Array, m: int, x: Array, whole: bool) -> None:
+    """Solve LL'x = x; if not the whole of it, L'x = x."""
+    for r in range(m if whole else 0):
+        for c in range(r):
+            x[r] -= H[r, c] * x[c]
+        x[r] /= H[r, r]
     for r in range(m - 1, -1, -1):
         for c in range(r + 1, m):
             x[r] -= H[c, r] * x[c]
@@ -94,10 +98,8 @@ def _curvature(rows: Array, free: Array, act: Places, m: int, k: int, a: Array, 
 def _direction(
     rows: Array, free: Array, act: Places, m: int, k: int, gap: Array, fresh: Places, a: Array, H: Array, step: Array, full: Array
 ) -> tuple[float, bool]:
-    """Write a direction in which the dual rises; return its slope, 0 if there is none, and whether no free name feels it.
-
-    A multiplier at zero moves only to the side on which its constraint is missed: where the direction would have it otherwise, it
-    is left out.
+    """Write a direction in which the dual rises; return its slope, 0 if there is none, and whether no free name feels it. A
+    multiplier at zero moves only to the side on which its constraint is missed; where it would not, it is left out.
     """
     while m > 0:
         _curvature(rows, free, act, m, k, a, H)
@@ -106,13 +108,10 @@ def _direction(
         if not flat:
             for r in range(m):
                 step[r] = gap[act[r]]
-                for c in range(r):
-                    step[r] -= H[r, c] * step[c]
-                step[r] /= H[r, r]
-            _back(H, m, step)
+            _solve(H, m, step, True)
         else:
             step[:end] = -H[end, :end]
-            _back(H, end, step)
+            _solve(H, end, step, False)
             step[end] = 1.0
             for r in range(end + 1):
                 slope += step[r] * gap[act[r]]
@@ -154,8 +153,7 @@ def _next_kink(problem: Array, x: Array, p: Array, level: float, turn: float, s:
                     shrunk = x[i] - side * level * inverse[i]
                     if speed != 0.0 and abs(shrunk - bound) > EXACT * (abs(shrunk) + abs(bound)):  # else it is there already
                         at = (shrunk - bound) / speed
-                        if s * (1.0 + EXACT) < at < first:
-                            first = at
+                        first = at if s * (1.0 + EXACT) < at < first else first
     return first
 
 
@@ -167,9 +165,7 @@ def _length(
     held, lower, upper, inverse = problem[1], problem[2], problem[3], problem[4]
     low, high, f_low, f_high = 0.0, math.inf, slope, 0.0
     s = min(_next_kink(problem, x, p, level, turn, 0.0) if flat else 1.0, longest)
-    if s == math.inf:
-        return s
-    for look in range(SEARCH):
+    for look in range(SEARCH if s < math.inf else 0):
         f, curve, now = slope - s * own, own, level + s * turn
         for i in range(w.shape[0]):
             y, t = x[i] - s * p[i] * inverse[i], now * inverse[i]
@@ -197,27 +193,35 @@ def _length(
     return low if low > 0.0 else s
 
 
+@called
+def _first(
+    rows: Array, free: Array, act: Places, m: int, k: int, gap: Array, fresh: Places, a: Array, H: Array, step: Array,
+    pull: Array, nu: Array,
+) -> None:  # fmt: skip
+    """Write the multipliers of the pieces that the first prices of the names make, as far as those say."""
+    for r in range(m):
+        step[r] = gap[act[r]]
+        for i in range(free.shape[0]):
+            step[r] += rows[act[r], i] * free[i] * pull[i]
+    _curvature(rows, free, act, m, k, a, H)
+    if _factorise(H, m) < m:
+        nu[:k] = gap[:k]
+        return
+    _solve(H, m, step, True)
+    for r in range(m):
+        j = act[r]
+        side = gap[j] if fresh[j] == 1 else nu[j]
+        last = j == nu.shape[0] - 1
+        nu[j] = max(nu[j] + step[r], 0.0) if last else step[r] if j <= k or side * step[r] > 0.0 else 0.0
+
+
 @compiled(IN, IN, IN, IN, IN, TABLE, float64, TABLE, float64, IN, IN, float64, OUT, OUT, OUT)
 def ascend(
-    wish: Array,
-    held: Array,
-    lower: Array,
-    upper: Array,
-    d: Array,
-    B: Array,
-    price: float,
-    sums: Array,
-    total: float,
-    group_lower: Array,
-    group_upper: Array,
-    turnover: float,
-    pull: Array,
-    prices: Array,
-    w: Array,
-) -> bool:
-    """Write the weights at the top of the dual, what names are priced at, and what sums and turnover are.
-
-    `pull` and `prices` are those to start from. False where the top is not reached: then `prices` hold the last direction.
+    wish: Array, held: Array, lower: Array, upper: Array, d: Array, B: Array, price: float, sums: Array, total: float,
+    group_lower: Array, group_upper: Array, turnover: float, pull: Array, prices: Array, w: Array,
+) -> bool:  # fmt: skip
+    """Write the weights at the top of the dual, and what names, sums and turnover are priced at, from the prices given; False if
+    it is not reached: then `prices` hold the last direction.
     """
     n, k = B.shape
     last = k + sums.shape[0]  # of the multipliers: the turnover's
@@ -226,15 +230,12 @@ def ascend(
     nu, gap, step, full = np.zeros(last + 1), np.zeros(last + 1), np.empty(last + 1), np.empty(last + 1)
     H, act, fresh = np.empty((last + 1, last + 1)), np.empty(last + 1, np.int64), np.zeros(last + 1, np.int64)
     reach = np.zeros(k)  # most that a factor's multiplier moves a weight by
-    for i in range(n):
-        if lower[i] > upper[i]:
-            return False
-        problem[0, i], problem[1, i], problem[2, i], problem[3, i] = wish[i] - held[i], held[i], lower[i], upper[i]
-        problem[4, i] = 1.0 / d[i]
-        for j in range(k):
-            rows[j, i] = B[i, j]
-            reach[j] = max(reach[j], abs(B[i, j]) * problem[4, i])
-    rows[k:last] = sums
+    if (lower > upper).any():
+        return False
+    problem[0], problem[1], problem[2], problem[3], problem[4] = wish - held, held, lower, upper, 1.0 / d
+    rows[:k], rows[k:last] = B.T, sums
+    for j in range(k):
+        reach[j] = (np.abs(rows[j]) * problem[4]).max()
     nu[k:] = prices
     began = False
     for _ in range(STEPS):
@@ -244,7 +245,6 @@ def ascend(
             exposed = 0.0
             for i in range(n):
                 exposed += rows[j, i] * (w[i] - wish[i])
-            nu[j] = nu[j] if began else exposed
             gap[j] = exposed - nu[j]
             exact = exact and abs(gap[j]) * reach[j] <= EXACT
             act[j] = j
@@ -258,18 +258,18 @@ def ascend(
                 gap[j] = mass - (high if above else low)
                 fresh[j] = 1 if nu[j] == 0.0 and low < high else 0
                 missed = max(missed, abs(gap[j]))
-                act[m] = j
-                m += 1
+                act[m], m = j, m + 1
         if turnover < math.inf and (nu[last] > 0.0 or traded > turnover):
             gap[last] = traded - turnover
             fresh[last] = 1 if nu[last] == 0.0 else 0
             missed = max(missed, abs(gap[last]))
-            act[m] = last
-            m += 1
+            act[m], m = last, m + 1
         if began and exact and missed <= EXACT:
             prices[:] = nu[k:]
             return True
-        if began:
+        if not began:
+            _first(rows, free, act, m, k, gap, fresh, a, H, step, pull, nu)
+        else:
             slope, flat = _direction(rows, free, act, m, k, gap, fresh, a, H, step, full)
             if not slope > 0.0:
                 return False

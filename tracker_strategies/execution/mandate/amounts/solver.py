@@ -25,7 +25,7 @@ from tracker_strategies.execution.mandate.amounts.ascent import ascend
 from tracker_strategies.execution.mandate.amounts.dual import Dual, group_rows, largest, newton
 from tracker_strategies.execution.mandate.limits import FloatArray, Region
 from tracker_strategies.execution.mandate.metric import Metric
-from tracker_strategies.execution.sums import total
+from tracker_strategies.execution.sums import inner, total
 
 INSIDE = 1e-12
 """Most by which the sums of a wish may miss a bound and still be inside; of a bound of a name, as a share of it."""
@@ -36,7 +36,7 @@ ROUNDING = 1e-9
 """Most that weights are moved to take a rounding out of their sums."""
 SOFT = 0.01
 COMPILED = "tracker_strategies.execution.mandate.amounts.numba_nearest"
-STEPS = 20
+STEPS = 10
 """Plain Newton steps before the safeguarded ascent."""
 
 Start = tuple[FloatArray, FloatArray, float]
@@ -103,11 +103,7 @@ def nearest(
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
     nu, theta = _warm(problem, start)
-    found = _plain(problem, nu, theta)
-    if found is None and start is not None:
-        found = _plain(problem, *_warm(problem, None))  # a start that misleads: most such problems are easy from nothing
-    if found is None:
-        found = ascend(problem, nu, theta)
+    found = _plain(problem, nu, theta) or ascend(problem, nu, theta)
     if found is None and start is not None:
         found = ascend(problem, *_warm(problem, None))
     if found is None:
@@ -124,16 +120,30 @@ def nearest(
 
 
 def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
-    """Multipliers to climb from: those of the bar before, where they belong to a problem of the same shape.
-
-    Those of the factors are what the weights at these prices are exposed to: factors may be other ones than on the bar before.
+    """Multipliers to climb from: those of the pieces that the prices of the bar before make, if its problem had the same shape. Its
+    factors may have been other ones.
     """
-    nu, k = np.zeros(len(problem.rows)), problem.n_factors
+    rows, k = problem.rows, problem.n_factors
+    nu, theta = np.zeros(len(rows)), 0.0
     if start is None or start[0].shape != problem.wish.shape or start[1].shape != (len(nu) - k,):
-        return nu, 0.0
-    theta = start[2] if problem.limited else 0.0
-    nu[k:] = start[1]
-    nu[:k] = problem.rows[:k] @ problem.at(start[0], theta)[0] - problem.low[:k]
+        return nu, theta
+    nu[k:], theta = start[1], start[2] if problem.limited else 0.0
+    w, weight, sign = problem.at(start[0], theta)
+    gap, counts = problem.missed(w, nu)
+    excess = problem.overtraded(w) if problem.limited else 0.0
+    side = np.where(nu != 0.0, nu, gap)
+    lift = start[0] * weight
+    chosen, turning = counts.nonzero()[0], problem.limited and (theta > 0.0 or excess > 0.0)
+    matrix, right = problem.system(chosen, sign if turning else None, gap + rows @ lift, excess + inner(sign, lift))
+    step = newton(problem.curvature(matrix, weight), right)
+    if step is None:
+        nu[:k] = gap[:k]
+        return nu, theta
+    if turning:
+        theta = max(theta + float(step[-1]), 0.0)
+    nu[:] = 0.0
+    nu[chosen] = step[: len(chosen)]
+    nu[(nu * side < 0.0) & ~problem.equal] = 0.0
     return nu, theta
 
 
@@ -182,13 +192,7 @@ def _plain(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
         turning = limited and (theta > 0.0 or excess > 0.0)
         side = np.where(nu != 0.0, nu, gap)
         chosen = counts.nonzero()[0]
-        if turning:
-            problem.all_rows[-1] = sign
-            matrix = problem.all_rows.take([*chosen.tolist(), len(nu)], 0)
-            right = np.empty(len(matrix))
-            right[:-1], right[-1] = gap[chosen], excess
-        else:
-            matrix, right = rows.take(chosen, 0), gap[chosen]
+        matrix, right = problem.system(chosen, sign if turning else None, gap, excess)
         step = newton(problem.curvature(matrix, weight), right)
         if step is None:
             # No free name answers to some sum: let all names answer a little, and see which of them become free.
