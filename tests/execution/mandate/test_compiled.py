@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.execution.mandate import problems
+from tests.execution.mandate import lot_cases, problems
 from tests.markets import random_panel
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.execution.costs import CostModel
@@ -163,3 +163,22 @@ def test_a_run_within_limits_decides_as_by_numpy() -> None:
     assert other.decisions is not None
     np.testing.assert_allclose(found.decisions, other.decisions, rtol=0, atol=EXACT)
     assert found.metrics()["breaches_active"] == 0
+
+
+def test_lots_are_those_of_numpy() -> None:
+    """The kernel only says whether a pair of lots may pay: what is traded is the same, to the lot."""
+    traded = 0
+    for seed in range(60):
+        rng = np.random.default_rng([20, seed])
+        n = int(rng.integers(3, 40))
+        value = rng.uniform(0.002, 0.05, n)
+        wish, before = rng.dirichlet(np.full(n, 2.0)), rng.dirichlet(np.full(n, 2.0))
+        held = np.floor(0.95 * before / value)
+        given = {"known": lot_cases.metric(n, seed), "fee": 1e-4 * (seed % 2), "cost_rate": 1e-3 * (seed % 3), "error": 1e-3}
+        found = []
+        for name in ("numba", "numpy"):
+            kernels.use(name)
+            found.append(lot_cases.rounded(wish, held, value, **given))
+        np.testing.assert_array_equal(*found, err_msg=str(seed))
+        traded += int(np.abs(found[0] - held).sum())
+    assert traded > 100

@@ -120,7 +120,7 @@ def nearest(
 
 
 def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
-    """Multipliers to climb from: those of the pieces that the prices of the bar before make, if its problem had the same shape. Its
+    """Multipliers to climb from: those of the pieces that the prices of the bar before make, if its problem had this shape. Its
     factors may have been other ones.
     """
     rows, k = problem.rows, problem.n_factors
