@@ -168,6 +168,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._decisions: list[FloatArray] = []
         self._log: list[FillColumns] = []
         self._when: list[Any] = []
+        self._breaches: tuple[int, pd.DataFrame] | None = None
         self._keeper: Keeper | None = getattr(getattr(strategy, "tracker", None), "keeper", None)
 
     def stop(self) -> None:
@@ -250,7 +251,10 @@ class HoldingsAnalyzer(bt.Analyzer):
         decided = self.decisions
         if self._keeper is None or decided is None:
             return None
-        return breach_table(self._keeper, self.symbols, bar_dates(self._when), self.weights, decided)
+        if self._breaches is None or self._breaches[0] != len(decided):  # of a run that goes on, it is made anew
+            table = breach_table(self._keeper, self.symbols, bar_dates(self._when), self.weights, decided)
+            self._breaches = len(decided), table
+        return self._breaches[1]
 
     def _record(self) -> RunRecord:
         """What it knows, as a record without an index."""

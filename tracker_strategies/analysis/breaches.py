@@ -137,7 +137,7 @@ def _outside(
     w = weights[which]
 
     def note(limit: str, wrong: NDArray[np.bool_], values: FloatArray, bounds: FloatArray, names: Sequence[str]) -> None:
-        for k, i in np.argwhere(wrong).tolist():
+        for k, i in np.argwhere(wrong).tolist() if wrong.any() else ():
             found.append((int(which[k]), limit, names[i], float(values[k, i]), float(bounds[i])))
 
     over = (w > limits.upper + EXACT) & (limits.upper > 0.0)

@@ -37,8 +37,9 @@ def new_record(
     sectors = params.get("sectors")
     keeper = None if tracker is None else tracker.keeper
     if keeper is not None and columns.get("decisions") is not None:
-        arrays = (columns[name] for name in ("symbols", "dates", "weights", "decisions"))
-        columns |= {"breaches": breach_table(keeper, *arrays), "invested": keeper.limits.total}
+        if columns.get("breaches") is None:
+            columns["breaches"] = breach_table(keeper, *(columns[name] for name in ("symbols", "dates", "weights", "decisions")))
+        columns["invested"] = keeper.limits.total
         if keeper.rounding[1]:
             columns["rounding"] = math.sqrt(keeper.rounding[0] / keeper.rounding[1])
     return RunRecord(
@@ -88,6 +89,7 @@ def record_of(
         orders=holdings.orders,
         periods_per_year=year if year is not None else math.nan,
         decisions=holdings.decisions,
+        breaches=holdings.breaches,
         seen=tracking.seen,
         blend=tracking.blend,
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,

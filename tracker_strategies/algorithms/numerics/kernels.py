@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from types import ModuleType
 
 from tracker_strategies.errors import MissingExtraError, ParameterError
@@ -47,6 +48,13 @@ def use(name: str) -> None:
     except ImportError as problem:
         raise MissingExtraError(f"numba kernels need numba ({problem}): pip install 'backtrader-index-tracker[numba]'") from None
     os.environ[ENVIRONMENT] = name
+
+
+def counterpart(module: str) -> ModuleType | None:
+    """Return a module of compiled kernels if numba's are in use, else None; it is imported when it is first asked for."""
+    if compiled is None:
+        return None
+    return sys.modules.get(module) or importlib.import_module(module)
 
 
 def in_use() -> str:

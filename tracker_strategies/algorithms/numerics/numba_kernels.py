@@ -9,44 +9,23 @@ slower method, or is the better one. Imported by :func:`kernels.use`, never othe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba import boolean, float64, njit, types
+from numba import float64
 
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.numerics.log_prox import MAX_STEPS
+from tracker_strategies.algorithms.numerics.numba_compiling import IN, OUT
+from tracker_strategies.algorithms.numerics.numba_compiling import TABLE as LOWER
+from tracker_strategies.algorithms.numerics.numba_compiling import called as _called
+from tracker_strategies.algorithms.numerics.numba_compiling import compiled as _compiled
+from tracker_strategies.algorithms.numerics.numba_compiling import inlined as _inlined
 from tracker_strategies.algorithms.numerics.simplex_gradients import MOST_PRODUCTS, Descent
 from tracker_strategies.algorithms.numerics.thresholds import MAX_NEWTON
-
-# Sums in any order, several entries at a time. Nothing else is relaxed: no fused products, so that w + t x has numpy's bits, and
-# NaN and infinity are what they are.
-OPTIONS = {"fastmath": {"reassoc"}, "error_model": "numpy"}
-
-IN = types.Array(float64, 1, "C", readonly=True)
-OUT = types.Array(float64, 1, "C")
-LOWER = types.Array(float64, 2, "C", readonly=True)
 
 LARGEST = 600
 """Up to so many names the quadratic is solved here: beyond, products with its matrix are all that counts, and those of BLAS are
 faster."""
-
-
-def _compiled(*signature: Any) -> Callable[[Any], Any]:
-    """Compile for one signature, at once: no round of a backtest waits for a compiler."""
-
-    def compile_(function: Any) -> Any:
-        try:
-            return njit(boolean(*signature), cache=True, **OPTIONS)(function)
-        except (RuntimeError, OSError):  # no folder, or no room, to keep machine code in
-            return njit(boolean(*signature), **OPTIONS)(function)
-
-    return compile_
-
-
-_inlined: Callable[[Any], Any] = njit(inline="always", **OPTIONS)
-_called: Callable[[Any], Any] = njit(**OPTIONS)  # as fast where there is more to do than to call, and compiled once
 
 
 @_compiled(IN, float64, OUT)

@@ -26,6 +26,7 @@ from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names.choosing import choose
 from tracker_strategies.execution.mandate.record import Forced, said, stuck
+from tracker_strategies.execution.sums import total
 
 #: Share of the account that may be missing when it counts as having reached its target.
 NEAR = 0.05
@@ -158,7 +159,7 @@ class Keeper:
         bar = self._bar(target, held, account, active, metric, turnover)
         weights, region = self._amounts(target, bar.region, bar.can_sell, metric, date, note=note)
         aim = weights
-        if not self.entered and np.isfinite(turnover):
+        if not self.entered and turnover < np.inf:
             aim = self._amounts(target, replace(bar.region, turnover=np.inf), bar.can_sell, metric, date, note=False)[0]
         if self.mandate.band:
             weights = banded(weights, region, self.mandate.band)
@@ -168,12 +169,12 @@ class Keeper:
             wanted, weights = weights, shares * self._in(account.prices) / account.value
             if note:
                 self.rounding = (self.rounding[0] + metric.square(weights - wanted), self.rounding[1] + 1)
-            aim = weights if np.isinf(turnover) else aim
+            aim = weights if turnover == np.inf else aim
         self._aim = aim
-        barred = ~bar.can_sell if active is None else ~(bar.can_sell & active)
-        if note and barred.any():
-            self.forced += stuck(weights, barred, date, self.symbols, self.promised)
-        moved = (np.abs(weights - held) > SAME) | ((weights == 0.0) & (held > 0.0))
+        free = bar.can_sell if active is None else bar.can_sell & active
+        if note and not np.logical_and.reduce(free):
+            self.forced += stuck(weights, ~free, date, self.symbols, self.promised)
+        moved = np.abs(weights - held) > SAME * (weights != 0.0)  # a position that is sold out leaves nothing
         weights = self._out(weights)
         weights.setflags(write=False)
         return Decided(weights, self._out(moved), None if shares is None else self._out(shares), limit)
@@ -203,42 +204,35 @@ class Keeper:
         """What is allowed on this bar: which names, and between which bounds."""
         limits, tradable = self.limits, self._in(account.tradable)
         lots = self._in(account.lot_values(self.mandate.lot)) if self.mandate.lot else None
-        upper, lower = limits.upper, limits.must
+        upper, lower, can_buy, can_sell = limits.upper, limits.must, limits.buyable, limits.sellable
         if active is not None:
             upper = np.where(active, upper, 0.0)
         if lots is not None:
             upper = np.where(lots <= upper + SLACK, upper, 0.0)
-        fixed = limits.frozen if tradable is None else limits.frozen | ~tradable
-        can_buy = (upper > 0.0) & ~fixed
-        limited = np.isfinite(turnover)
-        if self._chooses or (limited and bool(((upper == 0.0) & (held > 0.0)).any())):
+        if tradable is not None:
+            can_sell = can_sell & tradable
+        if not (upper is limits.upper and tradable is None):
+            can_buy = (upper > 0.0) & can_sell
+        unwanted = limits.unwanted if upper is limits.upper else np.flatnonzero(upper == 0.0)
+        if self._chooses or (turnover < np.inf and len(unwanted) and bool((held[unwanted] > 0.0).any())):
             now = limits if upper is limits.upper else replace(limits, upper=upper, must=np.where(upper > 0.0, limits.must, 0.0))
-            chosen = choose(
-                target,
-                held,
-                now,
-                metric,
-                can_buy=can_buy,
-                must_keep=fixed & (held > 0.0),
-                turnover=turnover,
-                start=self._names,
-            )
+            keep, start = ~can_sell & (held > 0.0), self._names
+            chosen = choose(target, held, now, metric, can_buy=can_buy, must_keep=keep, turnover=turnover, start=start)
             lower, upper, self._names = chosen.lower, chosen.upper, chosen.start
             can_buy = can_buy & chosen.support
         elif active is not None or tradable is not None:
             lower = np.minimum(lower, upper)
-        if fixed.any():
-            upper, lower = np.where(fixed, held, upper), np.where(fixed, held, lower)
+        if not np.logical_and.reduce(can_sell):
+            upper, lower = np.where(can_sell, upper, held), np.where(can_sell, lower, held)
         region = Region(lower, upper, held, limits.total, self._members, self._group_lower, self._group_upper, turnover)
-        return _Bar(region, can_buy, ~fixed, lots)
+        return _Bar(region, can_buy, can_sell, lots)
 
     def _amounts(
         self, target: FloatArray, region: Region, tradable: BoolArray, metric: Metric, date: Any, *, note: bool
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
-        within = inside(target, replace(region, turnover=np.inf))  # where the turnover alone binds, it is the price of trading
-        moves = float(np.abs(target - region.held).sum()) if region.turnover < np.inf else 0.0
-        if within and moves <= region.turnover and not self.mandate.cost_aware:
+        within = inside(target, region, turnover=False)  # where the turnover alone binds, it is the price of trading
+        if within and not self.mandate.cost_aware and total(np.abs(target - region.held)) <= region.turnover:
             return target, region
         price = self._price_of_trading(within=within)
         solution, region, gave = nearest_allowed(
@@ -262,10 +256,10 @@ class Keeper:
         """Shares in whole lots, within the bounds of this bar."""
         assert bar.lots is not None
         lot, sizes = self.mandate.lot, self._in(account.sizes)
-        groups = tuple(
-            replace(group, lower=float(low), upper=float(high))
-            for group, low, high in zip(self.limits.groups, region.group_lower, region.group_upper, strict=True)
-        )
+        groups = self.limits.groups
+        if region.group_lower is not self._group_lower or region.group_upper is not self._group_upper:
+            bounds = zip(groups, region.group_lower, region.group_upper, strict=True)
+            groups = tuple(replace(group, lower=float(low), upper=float(high)) for group, low, high in bounds)
         limits = replace(self.limits, upper=region.upper, must=np.minimum(self.limits.must, region.lower), groups=groups)
         rates = costs.side_rates(self._in(account.prices))
         found = round_lots(

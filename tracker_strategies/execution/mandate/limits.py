@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,21 @@ class Limits:
     def n_names(self) -> int:
         """Number of names N."""
         return len(self.upper)
+
+    @cached_property
+    def buyable(self) -> BoolArray:
+        """(N,) names that the mandate lets be bought."""
+        return np.asarray((self.upper > 0.0) & ~self.frozen)
+
+    @cached_property
+    def sellable(self) -> BoolArray:
+        """(N,) names that the mandate lets be sold."""
+        return ~self.frozen
+
+    @cached_property
+    def unwanted(self) -> IndexArray:
+        """Positions of the names that may not be held."""
+        return np.flatnonzero(self.upper == 0.0)
 
     @property
     def total(self) -> float:

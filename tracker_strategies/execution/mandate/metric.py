@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dsyevd
 
 from tracker_strategies._checks import count, number
 from tracker_strategies.errors import ParameterError
@@ -124,7 +125,9 @@ class ErrorModel:
         k, rows = self.factors, self._rows
         rows[:k] *= self.memory ** (0.5 * k)
         rows[k:] *= (self.memory ** (0.5 * np.arange(k - 1, -1, -1)))[:, None]
-        _, vectors = np.linalg.eigh(rows @ rows.T)
+        _, vectors, failed = dsyevd(rows @ rows.T)  # eigh without its checks, which take as long
+        if failed:
+            raise np.linalg.LinAlgError("the factors of the returns over the index did not converge")
         rows[:k] = vectors[:, : k - 1 : -1].T @ rows
         self._fresh = 0
         self._median = self._median_variance()
@@ -133,7 +136,9 @@ class ErrorModel:
 
     def _median_variance(self) -> float:
         known = self._weights > 0.0
-        return float(np.median(self._squares[known] / self._weights[known])) if known.any() else 0.0
+        variances = np.sort(self._squares[known] / self._weights[known])  # np.median takes four times as long
+        upper = len(variances) // 2
+        return 0.5 * float(variances[upper - 1 + len(variances) % 2] + variances[upper]) if len(variances) else 0.0
 
     def forget(self, left: BoolArray) -> None:
         """Forget all about names that left: should they come back, they are new."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker_strategies.execution.mandate.amounts.dual import Dual
+from tracker_strategies.execution.mandate.amounts.dual import Dual, newton
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 
 STEPS = 200
@@ -21,6 +21,11 @@ EMPTY = 1e-12
 EXACT = 1e-13
 PATIENCE = 5
 """Steps without gain, close to the top, before it is called the top."""
+LOOKS = 40
+"""Looks along one direction."""
+FARTHER = 4.0
+CLOSE = 1e-6
+"""Slope after a whole step, as a share of that before it, which is a rounding."""
 STALLED = 1e-8
 """Most that weights may still move when the multipliers can no longer."""
 
@@ -31,23 +36,26 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
     rows, k = problem.rows, problem.n_factors
     limited = problem.limited
     best, idle = np.inf, 0
-    for _ in range(STEPS):
+    for taken in range(STEPS):
         w, weight, sign = problem.at(nu @ rows, theta)
         gap, counts = problem.missed(w, nu)
         excess = problem.overtraded(w) if limited else 0.0
         gap, counts = np.append(gap, excess), np.append(counts, limited and (theta > 0.0 or excess > 0.0))
         # Multipliers that cancel leave a rounding of their own size in the pull on a name.
         noise = EXACT + 1e-15 * float((np.abs(nu) @ np.abs(rows) * weight).max())
-        step = _direction(problem, np.where(counts, gap, 0.0), np.append(nu, theta), counts, sign, weight, noise)
+        gap[~counts] = 0.0
+        step, flat = _direction(problem, gap, np.append(nu, theta), counts, sign, weight, noise)
         moved = (step[:-1] @ rows + sign * step[-1]) * weight
         left = max(float(np.abs(moved).max()), float(np.abs(gap[k:][counts[k:]]).max(initial=0.0)))
         exposed = np.abs(rows[:k]) @ np.abs(w - problem.wish)
         answer = np.clip(w - moved, problem.lower, problem.upper), nu, theta
         if left <= noise and (np.abs(gap[:k]) <= EXACT * exposed).all():
             return answer
-        if _proves_empty(problem, nu, theta) or _proves_empty(problem, step[:-1], max(float(step[-1]), 0.0)):
+        if (flat or taken % PATIENCE == PATIENCE - 1) and (
+            _proves_empty(problem, nu, theta) or _proves_empty(problem, step[:-1], max(float(step[-1]), 0.0))
+        ):
             return None
-        ahead = _ahead(problem, nu, theta, step, float(np.abs(gap[counts]).max())) or _along(problem, nu, theta, step)
+        ahead = _ahead(problem, w, nu, theta, step, float(gap @ step), flat=flat)
         # Where steps fall below the resolution of the multipliers, what is left is left to the weights themselves.
         stuck = ahead is not None and bool((np.abs(ahead[0] - nu) <= 4e-16 * np.abs(nu)).all() and ahead[1] == theta)
         close = left <= max(STALLED, 100.0 * noise)
@@ -61,8 +69,8 @@ def ascend(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
 
 def _direction(
     problem: Dual, gap: FloatArray, now: FloatArray, counts: BoolArray, sign: FloatArray, weight: FloatArray, noise: float
-) -> FloatArray:
-    """Return a direction in which the dual rises; zero at the top.
+) -> tuple[FloatArray, bool]:
+    """Return a direction in which the dual rises, zero at the top; and whether no free name feels it.
 
     A multiplier at zero may only move to the side on which its constraint is missed. Where the direction would have it
     otherwise it is left out; if nothing else is left to improve, such constraints are tried one by one, worst first.
@@ -76,122 +84,127 @@ def _direction(
     settled = counts & ~fresh
     entering = fresh
     while entering.any():
-        step = _uphill(H, gap, size, settled | entering)
+        step, flat = _uphill(H, gap, size, settled | entering)
         wrong = entering & (step * gap <= 0.0)
         if not wrong.any():
-            return step
+            return step, flat
         entering = entering & ~wrong
-    step = _uphill(H, gap, size, settled)
+    step, flat = _uphill(H, gap, size, settled)
     if np.abs(gap[settled]).max(initial=0.0) > noise:
-        return step
+        return step, flat
     for j in np.argsort(-np.abs(np.where(fresh, gap, 0.0)))[: int(fresh.sum())]:
         only = settled.copy()
         only[j] = True
-        alone = _uphill(H, gap, size, only)
+        alone, flat_alone = _uphill(H, gap, size, only)
         if alone[j] * gap[j] > 0.0:
-            return alone
-    return step
+            return alone, flat_alone
+    return step, flat
 
 
-def _uphill(H: FloatArray, gap: FloatArray, size: FloatArray, chosen: BoolArray) -> FloatArray:
-    """Return the Newton step in the chosen multipliers; where none exists, the part of the gradient without curvature."""
+def _uphill(H: FloatArray, gap: FloatArray, size: FloatArray, chosen: BoolArray) -> tuple[FloatArray, bool]:
+    """Return the Newton step in the chosen multipliers, and False; where none exists, the part of the gradient without curvature,
+    and True.
+    """
     step = np.zeros(len(gap))
     at = np.flatnonzero(chosen)
     if not len(at):
-        return step
-    values, vectors = np.linalg.eigh(H[np.ix_(at, at)])
-    part = (gap / size)[at] @ vectors
+        return step, False
+    part = H[at[:, None], at]
+    plain = newton(part, (gap / size)[at], SINGULAR)
+    if plain is not None:
+        step[at] = plain
+        return step / size, False
+    values, vectors = np.linalg.eigh(part)
+    along = (gap / size)[at] @ vectors
     answered = values > SINGULAR
-    lost = vectors @ np.where(answered, 0.0, part)
-    if np.abs(lost * size[at]).max() > max(EXACT, 1e-6 * float(np.abs(gap[at]).max())):
-        step[at] = lost
-    else:
-        step[at] = vectors @ np.divide(part, values, out=np.zeros(len(at)), where=answered)
-    return step / size
+    lost = vectors @ np.where(answered, 0.0, along)
+    flat = bool(np.abs(lost * size[at]).max() > max(EXACT, 1e-6 * float(np.abs(gap[at]).max())))
+    step[at] = lost if flat else vectors @ np.divide(along, values, out=np.zeros(len(at)), where=answered)
+    return step / size, flat
 
 
-def _ahead(problem: Dual, nu: FloatArray, theta: float, step: FloatArray, missed: float) -> tuple[FloatArray, float] | None:
-    """Return the multipliers after the whole step if it changes no side and misses less than half as much; else None."""
-    after, turned = nu + step[:-1], theta + float(step[-1])
-    if turned < 0.0 or (~problem.equal & (after * nu < 0.0)).any():
+def _ahead(
+    problem: Dual, w: FloatArray, nu: FloatArray, theta: float, step: FloatArray, slope: float, *, flat: bool
+) -> tuple[FloatArray, float] | None:
+    """Return the multipliers as far along a direction as the dual rises (after a whole step, where that is far enough); None if
+    it rises for ever.
+    """
+    change, turn = step[:-1], float(step[-1])
+    # A multiplier of one side ends at zero.
+    ends = ~problem.equal & (nu * change < 0.0)
+    limits = -nu[ends] / change[ends]
+    longest = min(float(limits.min(initial=np.inf)), -theta / turn if turn < 0.0 else np.inf)
+    x, dx = problem.gap - (nu @ problem.rows) * problem.inverse, -(change @ problem.rows) * problem.inverse
+    s = _length(problem, w, x, dx, (problem.no_trade + theta) * problem.inverse, step, slope, longest, flat=flat)
+    if not s < np.inf:
         return None
-    w, _, _ = problem.at(after @ problem.rows, turned)
-    gap, counts = problem.missed(w, after)
-    left = float(np.abs(gap[counts]).max(initial=0.0))
-    if problem.limited:
-        excess = problem.overtraded(w)
-        left = max(left, abs(excess) if turned > 0.0 else excess)
-    return (after, turned) if left <= 0.5 * missed else None
+    after = nu + s * change
+    if s == longest:
+        after[np.flatnonzero(ends)[limits == s]] = 0.0
+    return after, 0.0 if turn < 0.0 and s == -theta / turn else max(theta + s * turn, 0.0)
 
 
-def _slope(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> float:
-    """Return the rate at which the dual rises along `step`."""
-    w, _, _ = problem.at(nu @ problem.rows, theta)
-    sums = problem.rows @ w
-    k = problem.n_factors
-    side = np.where(nu != 0.0, nu, step[:-1])
-    gap = np.where(side > 0.0, sums - problem.high, sums - problem.low)
-    gap[:k] -= nu[:k]
-    rate = float(gap @ step[:-1])
-    if step[-1]:
-        rate += step[-1] * problem.overtraded(w)
-    return rate
-
-
-def _along(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tuple[FloatArray, float] | None:
-    """Return the multipliers at the top of the dual along a direction; None if it rises for ever."""
-    breaks, cut = _breaks(problem, nu, theta, step)
-
-    def slope(s: float) -> float:
-        return _slope(problem, nu + s * step[:-1], max(theta + s * step[-1], 0.0), step)
-
-    # The slope falls along the direction, and is linear between two breaks: find the last piece that still begins by rising.
-    # A slope of the size of a rounding is none: the dual is flat along what groups have in common.
-    flat = EXACT * float(np.abs(step[problem.n_factors :]).sum())
-    edges = np.concatenate(((0.0,), breaks, (cut,)))
-    low, high = 0, len(edges) - 2
-    while low < high:
-        middle = (low + high + 1) // 2
-        inside = 0.5 * (edges[middle] + edges[middle + 1]) if np.isfinite(edges[middle + 1]) else edges[middle] * 2.0 + 1.0
-        if slope(inside) > flat:
-            low = middle
+def _length(
+    problem: Dual,
+    w: FloatArray,
+    x: FloatArray,
+    dx: FloatArray,
+    t: FloatArray,
+    step: FloatArray,
+    slope: float,
+    longest: float,
+    *,
+    flat: bool,
+) -> float:
+    """Return how far the dual rises: its slope falls, and is linear between two kinks."""
+    own, turn = float(step[: problem.n_factors] @ step[: problem.n_factors]), float(step[-1])
+    pull, dt = dx / problem.inverse, turn * problem.inverse
+    traded = np.abs(w - problem.held)
+    low, high, f_low, f_high = 0.0, np.inf, slope, 0.0
+    s = min(_next_kink(problem, x, dx, t, dt, 0.0) if flat else 1.0, longest)
+    for look in range(LOOKS):
+        if s == np.inf:
+            return s
+        y, level = x + s * dx, t + s * dt
+        trade = y - np.minimum(np.maximum(y, -level), level)
+        v = problem.held + trade
+        u = np.minimum(np.maximum(v, problem.lower), problem.upper)
+        f = slope - s * own - float(pull @ (u - w))
+        moves = (u == v) & ((trade != 0.0) | (level == 0.0))
+        speed = pull
+        if turn:
+            f += turn * float((np.abs(u - problem.held) - traded).sum())
+            speed = pull - turn * np.sign(trade)
+        curve = own + float((speed * speed * problem.loose) @ moves)
+        if abs(f) <= (CLOSE if look == 0 else 0.1) * slope or (f > 0.0 and (s >= longest or (look == 0 and f <= 0.5 * slope))):
+            return s
+        ahead = s + f / curve if curve > 0.0 else np.inf
+        if f > 0.0:  # not far beyond the next kink: a curvature may be a mere rounding
+            low, f_low = s, f
+            ahead = min(ahead, FARTHER * _next_kink(problem, x, dx, t, dt, s), longest)
         else:
-            high = middle - 1
-    s = 0.0
-    for piece in (low, low + 1):
-        if piece > len(edges) - 2:
-            break
-        a, b = float(edges[piece]), float(edges[piece + 1])
-        width = b - a if np.isfinite(b) else a + 1.0
-        first, second = slope(a + 0.25 * width), slope(a + 0.75 * width)
-        fall = 2.0 * (first - second) / width
-        if first + 0.25 * width * fall <= flat:
-            s = a
-            break
-        top = a + 0.25 * width + first / fall if fall * width > flat else (b if first > flat else a)
-        s = min(max(top, a), b)
-        if s < b:
-            break
-    if not np.isfinite(s):
-        return None
-    after = nu + s * step[:-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        after[(-nu / step[:-1] == s) & ~problem.equal] = 0.0
-    return after, max(theta + s * step[-1], 0.0) if s != cut else 0.0
+            high, f_high = s, f
+        if not low < ahead < high:
+            if high == np.inf:
+                return high
+            ahead = low + (high - low) * (f_low / (f_low - f_high) if look % 2 == 0 else 0.5)
+            if not low < ahead < high:
+                break
+        s = ahead
+    return low if low > 0.0 else s
 
 
-def _breaks(problem: Dual, nu: FloatArray, theta: float, step: FloatArray) -> tuple[FloatArray, float]:
-    """Return where along a direction a name or a multiplier changes its piece, ascending; and where theta reaches zero."""
-    x = problem.gap - (nu @ problem.rows) * problem.inverse
-    dx = -(step[:-1] @ problem.rows) * problem.inverse
-    t, dt = (problem.no_trade + theta) * problem.inverse, step[-1] * problem.inverse
-    to = (problem.lower - problem.held, problem.upper - problem.held, np.zeros(len(x)))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        at = [(goal - (x - t)) / (dx - dt) for goal in to] + [(goal - (x + t)) / (dx + dt) for goal in to]
-        at.append(np.where(problem.equal, np.nan, -nu / step[:-1])[problem.n_factors :])
-    cut = -theta / step[-1] if step[-1] < 0.0 else np.inf
-    every = np.concatenate(at)
-    return np.unique(every[(every > 0.0) & (every < cut)]), cut
+def _next_kink(problem: Dual, x: FloatArray, dx: FloatArray, t: FloatArray, dt: FloatArray, s: float) -> float:
+    """Return the first place after s where a name changes its piece; infinite if there is none."""
+    first = np.inf
+    for bound in (0.0, problem.lower - problem.held, problem.upper - problem.held):
+        for side in (-1.0, 1.0):
+            shrunk, speed = x - side * t, dx - side * dt
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                at = (bound - shrunk) / speed
+            there = np.abs(shrunk - bound) <= EXACT * (np.abs(shrunk) + np.abs(bound))
+            first = float(np.min(at, where=(at > s * (1.0 + EXACT)) & ~there & (problem.loose > 0.0), initial=first))
+    return first
 
 
 def _proves_empty(problem: Dual, nu: FloatArray, theta: float) -> bool:

@@ -127,6 +127,18 @@ class Dual:
         """Return the turnover beyond its limit."""
         return (float(dasum(w - self.held)) if len(w) else 0.0) - self.turnover
 
+    def system(
+        self, chosen: IndexArray, sign: FloatArray | None, gap: FloatArray, excess: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the chosen rows and what they miss; with the signs of the trades, that of the turnover too."""
+        if sign is None:
+            return self.rows.take(chosen, 0), gap[chosen]
+        self.all_rows[-1] = sign
+        matrix = self.all_rows.take([*chosen.tolist(), len(self.rows)], 0)
+        right = np.empty(len(matrix))
+        right[:-1], right[-1] = gap[chosen], excess
+        return matrix, right
+
     def curvature(self, matrix: FloatArray, weight: FloatArray) -> FloatArray:
         """Return minus the second derivative of the dual in the rows of `matrix`, which begin with the factors."""
         H: FloatArray = (matrix * weight) @ matrix.T
@@ -148,11 +160,11 @@ def largest(a: FloatArray) -> float:
     return abs(float(a[idamax(a)])) if len(a) else 0.0
 
 
-def newton(H: FloatArray, right: FloatArray) -> FloatArray | None:
+def newton(H: FloatArray, right: FloatArray, singular: float = 1e-13) -> FloatArray | None:
     """Return the solution of H x = right; None if H is not safely positive definite."""
     factor, x, failed = dposv(H, right, lower=1)
     if failed:
         return None
-    if any(p * p <= 1e-13 * h for p, h in zip(factor.diagonal().tolist(), H.diagonal().tolist(), strict=True)):
+    if any(p * p <= singular * h for p, h in zip(factor.diagonal().tolist(), H.diagonal().tolist(), strict=True)):
         return None
     return x  # type: ignore[no-any-return]

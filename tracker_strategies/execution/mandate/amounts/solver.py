@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.execution.mandate.amounts.ascent import ascend
 from tracker_strategies.execution.mandate.amounts.dual import Dual, group_rows, largest, newton
 from tracker_strategies.execution.mandate.limits import FloatArray, Region
@@ -34,10 +35,12 @@ EXACT = 1e-13
 ROUNDING = 1e-9
 """Most that weights are moved to take a rounding out of their sums."""
 SOFT = 0.01
-STEPS = 20
+COMPILED = "tracker_strategies.execution.mandate.amounts.numba_nearest"
+STEPS = 10
 """Plain Newton steps before the safeguarded ascent."""
 
-Start = tuple[FloatArray, FloatArray, float] | tuple[FloatArray, FloatArray, float, FloatArray]
+Start = tuple[FloatArray, FloatArray, float]
+"""What each name (N,), the total and each group (1 + G,), and the turnover are priced at."""
 
 
 class Solution(NamedTuple):
@@ -49,8 +52,9 @@ class Solution(NamedTuple):
         NaN where the region is empty.
     feasible : bool
         Whether the region is not empty.
-    multipliers : tuple of (N,) float, (G,) float and float, optional
-        What names, groups and turnover are priced at: the `start` of the next bar. None if no problem had to be solved.
+    multipliers : tuple of (N,) float, (1 + G,) float and float, optional
+        What names, the sums (the total, then the groups) and the turnover are priced at: the `start` of the next bar. None if no
+        problem had to be solved.
     """
 
     weights: FloatArray
@@ -89,14 +93,17 @@ def nearest(
         no_trade = 0.0
     if not isinstance(no_trade, np.ndarray) and no_trade == 0.0 and inside(wish, region):
         return Solution(wish, True, start)
-    if not len(wish) or np.logical_or.reduce(region.lower > region.upper):
+    if not len(wish):
+        return _none(region)
+    if (compiled := kernels.counterpart(COMPILED)) is not None and not isinstance(no_trade, np.ndarray):
+        w, prices = compiled.nearest(wish, region, group_rows(region.members, len(wish)), metric, no_trade, start)
+        if prices is not None:
+            return _none(region) if w is None else Solution(w, True, prices)
+    if np.logical_or.reduce(region.lower > region.upper):
         return _none(region)
     problem = Dual(wish, region, metric, no_trade)
-    found = _plain(problem, start)
-    if found is None and start is not None:
-        found = _plain(problem, None)  # a start that misleads: most such problems are easy from nothing
-    if found is None:
-        found = ascend(problem, *_warm(problem, start))
+    nu, theta = _warm(problem, start)
+    found = _plain(problem, nu, theta) or ascend(problem, nu, theta)
     if found is None and start is not None:
         found = ascend(problem, *_warm(problem, None))
     if found is None:
@@ -109,45 +116,66 @@ def nearest(
         w, missed = _projected(w, region, missed)
     if not missed <= KEPT:
         return _none(region)
-    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors + 1 :], theta, nu))
+    return Solution(w, True, (nu @ problem.rows, nu[problem.n_factors :], theta))
 
 
 def _warm(problem: Dual, start: Start | None) -> tuple[FloatArray, float]:
-    """Multipliers to climb from: those of the bar before, where they belong to a problem of the same shape."""
-    if start is None or len(start) < 4 or len(start[3]) != len(problem.rows):
-        return np.zeros(len(problem.rows)), 0.0
-    return start[3], start[2] if problem.limited else 0.0
+    """Multipliers to climb from: those of the pieces that the prices of the bar before make, if its problem had this shape. Its
+    factors may have been other ones.
+    """
+    rows, k = problem.rows, problem.n_factors
+    nu, theta = np.zeros(len(rows)), 0.0
+    if start is None or start[0].shape != problem.wish.shape or start[1].shape != (len(nu) - k,):
+        return nu, theta
+    nu[k:], theta = start[1], start[2] if problem.limited else 0.0
+    w, weight, sign = problem.at(start[0], theta)
+    gap, counts = problem.missed(w, nu)
+    excess = problem.overtraded(w) if problem.limited else 0.0
+    side = np.where(nu != 0.0, nu, gap)
+    lift = start[0] * weight
+    chosen, turning = counts.nonzero()[0], problem.limited and (theta > 0.0 or excess > 0.0)
+    matrix, right = problem.system(chosen, sign if turning else None, gap + rows @ lift, excess + inner(sign, lift))
+    step = newton(problem.curvature(matrix, weight), right)
+    if step is None:
+        nu[:k] = gap[:k]
+        return nu, theta
+    if turning:
+        theta = max(theta + float(step[-1]), 0.0)
+    nu[:] = 0.0
+    nu[chosen] = step[: len(chosen)]
+    nu[(nu * side < 0.0) & ~problem.equal] = 0.0
+    return nu, theta
 
 
-def inside(w: FloatArray, region: Region, tolerance: float = INSIDE) -> bool:
-    """Whether weights keep all constraints of a region: sums to the tolerance, names to that share of their bounds."""
+def inside(w: FloatArray, region: Region, tolerance: float = INSIDE, *, turnover: bool = True) -> bool:
+    """Whether weights keep all constraints of a region, or all but the turnover: sums to the tolerance, names to that share of
+    their bounds.
+    """
+    if turnover and region.turnover < np.inf and not float(np.abs(w - region.held).sum()) <= region.turnover + tolerance:
+        return False
+    sums = group_rows(region.members, len(w))
+    if (compiled := kernels.counterpart(COMPILED)) is not None:
+        return bool(compiled.inside(w, region, sums, tolerance))
     if not abs(total(w) - region.total) <= tolerance:
         return False
     if not np.logical_and.reduce(w <= region.upper * (1.0 + tolerance)):
         return False
     if not np.logical_and.reduce(w >= region.lower * (1.0 - tolerance)):
         return False
-    if region.turnover < np.inf and not float(np.abs(w - region.held).sum()) <= region.turnover + tolerance:
-        return False
     if not len(region.members):
         return True
-    sums = group_rows(region.members, len(w))[1:] @ w
-    return bool((sums <= region.group_upper + tolerance).all() and (sums >= region.group_lower - tolerance).all())
+    masses = sums[1:] @ w
+    return bool((masses <= region.group_upper + tolerance).all() and (masses >= region.group_lower - tolerance).all())
 
 
 def _none(region: Region) -> Solution:
     return Solution(np.full(len(region.held), np.nan), False, None)
 
 
-def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, float] | None:
+def _plain(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, float] | None:
     """Newton's method with full steps; None if it does not settle."""
-    rows, k, inverse, limited = problem.rows, problem.n_factors, problem.inverse, problem.limited
-    nu, theta = np.zeros(len(rows)), 0.0
-    pull = np.zeros(len(inverse))
-    began = False
-    if start is not None and start[0].shape == pull.shape and start[1].shape == (len(nu) - k - 1,):
-        pull, theta, began = start[0], float(start[2]) if limited else 0.0, True
-        nu[k + 1 :] = start[1]
+    rows, k, limited, nu = problem.rows, problem.n_factors, problem.limited, nu.copy()
+    pull = nu @ rows
     expected: FloatArray | None = None
     for _ in range(STEPS):
         w, weight, sign = problem.at(pull, theta)
@@ -163,22 +191,8 @@ def _plain(problem: Dual, start: Start | None) -> tuple[FloatArray, FloatArray, 
                 return w, nu, theta
         turning = limited and (theta > 0.0 or excess > 0.0)
         side = np.where(nu != 0.0, nu, gap)
-        if began:
-            # The factors' share of the pull is not known one by one: solve for all multipliers anew, from a pull of zero.
-            lift = pull * weight
-            w = w + lift
-            gap += rows @ lift
-            excess += inner(sign, lift)
-            nu = np.zeros(len(nu))
-            began = False
         chosen = counts.nonzero()[0]
-        if turning:
-            problem.all_rows[-1] = sign
-            matrix = problem.all_rows.take([*chosen.tolist(), len(nu)], 0)
-            right = np.empty(len(matrix))
-            right[:-1], right[-1] = gap[chosen], excess
-        else:
-            matrix, right = rows.take(chosen, 0), gap[chosen]
+        matrix, right = problem.system(chosen, sign if turning else None, gap, excess)
         step = newton(problem.curvature(matrix, weight), right)
         if step is None:
             # No free name answers to some sum: let all names answer a little, and see which of them become free.

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.execution.mandate.lots.cures import sell
 from tracker_strategies.execution.mandate.lots.search import (
     ROUNDING,
@@ -19,6 +20,7 @@ from tracker_strategies.execution.mandate.lots.search import (
     squared_error,
 )
 
+COMPILED = "tracker_strategies.execution.mandate.lots.numba_pairs"
 CANDIDATES = 20
 """Sells and buys that are tried in pairs: those that look best alone."""
 DEAR, MATTERS = 0.01, 0.05
@@ -87,6 +89,10 @@ def _move_pair(search: LotSearch, after: Next) -> bool:
     into = _smallest(after.rise - after.bought * (idle * (after.bought + 2.0 * search.gap)))
     if not len(out) or not len(into):
         return False
+    if (compiled := kernels.counterpart(COMPILED)) is not None:
+        steps = (after.sell, after.buy, m.value, search.lots - m.low, search.lots - search.origin)
+        if not compiled.pays(out, into, *steps, search.slope, search.curve, m.price, m.loads, m.fee_price, m.trifle):
+            return False
     vi, vj = m.value[out][:, None], m.value[into]
     shape = (2, len(out), len(into))
     less, more = np.empty(shape), np.empty(shape)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -109,6 +111,15 @@ class Grouping:
         self.sums = np.asarray(np.bincount(self.of, worth, len(self.sums)), dtype=np.float64)
 
 
+@lru_cache(maxsize=16)
+def _groupings(groups: tuple[Group, ...], n_names: int) -> list[Grouping]:
+    """Groups by what kind of group they are. The same from bar to bar, but for their sums."""
+    kinds: dict[str, list[Group]] = {}
+    for group in groups:
+        kinds.setdefault(group.grouping, []).append(group)
+    return [Grouping(alike, n_names) for alike in kinds.values()]
+
+
 class LotSearch:
     """Lots of N names, and the squared error of their distance from a wish.
 
@@ -143,10 +154,7 @@ class LotSearch:
         self.plain = bool((market.entry <= 1.0).all() and (market.stay <= 1.0).all())
         self.costly = bool(market.fee > 0.0 or market.rate.any())
         self.limited = bool(np.isfinite(market.turnover))
-        kinds: dict[str, list[Group]] = {}
-        for group in market.groups:
-            kinds.setdefault(group.grouping, []).append(group)
-        self.groupings = [Grouping(groups, len(lots)) for groups in kinds.values()]
+        self.groupings = [copy(grouping) for grouping in _groupings(market.groups, len(lots))]
         self.counted = market.max_names is not None or any(g.counts for g in self.groupings)
         self._wanted, self._one = float(wish.sum()), np.ones(len(lots))
         self.set_lots(lots)

@@ -9,7 +9,7 @@ import numpy as np
 from tracker_strategies.execution.mandate.amounts.solver import nearest
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Region
 from tracker_strategies.execution.mandate.metric import Metric
-from tracker_strategies.execution.mandate.names.support import Bar, Point, on_support
+from tracker_strategies.execution.mandate.names.support import Bar, Point
 
 _ROUNDING = 1e-12
 #: Shares of half the turnover that leaving names may take: less where cures of other limits need the rest.
@@ -44,7 +44,7 @@ def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -
         A portfolio of them: of the names that shall enter, the largest come first.
     """
     whole = Stage(support, np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0), np.zeros(len(support), bool))
-    if not np.isfinite(turnover) or not np.any(support != (bar.held > 0)):
+    if turnover == np.inf or _is_free(bar, support):
         return whole
     stage = whole
     for part in _PARTS:
@@ -52,6 +52,17 @@ def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -
         if stage.alone or _holds(bar, stage, turnover):
             break
     return stage
+
+
+def _is_free(bar: Bar, support: BoolArray) -> bool:
+    """Whether no name leaves, and every name that enters has its place, whatever the turnover."""
+    held = bar.held > 0
+    if np.any(held & ~support):
+        return False
+    enters = support & ~held
+    if not enters.any():
+        return True
+    return not (bar.counted or np.count_nonzero(support) > bar.most or bar.floor[enters].any())
 
 
 def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point | None) -> Stage:
@@ -92,9 +103,6 @@ def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point 
 
 def _holds(bar: Bar, stage: Stage, turnover: float) -> bool:
     """Whether the limits can hold together with the turnover."""
-    # Names that are sold out now belong to the problem too: their sale is part of the turnover.
-    names = np.flatnonzero(stage.support | (bar.held > 0))
     groups = bar.groups
     region = Region(stage.lower, stage.upper, bar.held, bar.limits.total, groups.members, groups.lower, groups.upper, turnover)
-    part, metric = on_support(region, Metric(bar.metric.d, bar.metric.B[:, :0]), names)  # any metric will do
-    return nearest(bar.wish[names], part, metric).feasible
+    return nearest(bar.wish, region, Metric(bar.metric.d, bar.metric.B[:, :0])).feasible  # any metric will do

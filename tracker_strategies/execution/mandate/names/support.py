@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracker_strategies.execution.mandate.amounts.solver import Start, nearest
-from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Limits, Region
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Group, IndexArray, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
 
 _ROUNDING = 1e-12
@@ -25,34 +25,19 @@ class Groups(NamedTuple):
     most: IndexArray
 
 
-@lru_cache(maxsize=16)
 def groups_of(limits: Limits) -> Groups:
     """Return the groups of a mandate, the same object on every bar."""
-    groups = limits.groups
-    rows = np.zeros((len(groups), limits.n_names))
+    return _groups(limits.groups, limits.n_names)
+
+
+@lru_cache(maxsize=16)
+def _groups(groups: tuple[Group, ...], n_names: int) -> Groups:
+    rows = np.zeros((len(groups), n_names))
     for row, group in zip(rows, groups, strict=True):
         row[group.members] = 1.0
     most = np.array([_NEVER if g.max_names is None else g.max_names for g in groups], np.int64)
     bounds = np.array([(g.lower, g.upper) for g in groups], float).reshape(-1, 2)
     return Groups(tuple(g.members for g in groups), rows, bounds[:, 0].copy(), bounds[:, 1].copy(), most)
-
-
-def on_support(region: Region, metric: Metric, names: IndexArray) -> tuple[Region, Metric]:
-    """Return the problem in these names alone; the others are at zero."""
-    place = np.full(len(region.lower), -1)
-    place[names] = np.arange(len(names))
-    members = tuple(inside[inside >= 0] for inside in (place[m] for m in region.members))
-    part = Region(
-        region.lower[names],
-        region.upper[names],
-        region.held[names],
-        region.total,
-        members,
-        region.group_lower,
-        region.group_upper,
-        region.turnover,
-    )
-    return part, Metric(metric.d[names], metric.B[names])
 
 
 class Point(NamedTuple):
@@ -66,8 +51,8 @@ class Point(NamedTuple):
         Half its squared distance to the wish.
     gains : (N,) float
         At most what `value` falls by if a name may be held, or rises by if it may not be: for the sum of several names too.
-    prices : tuple of (N,) float, (G,) float and float
-        What each name, held or not, is priced at, and each group: where a similar problem may start.
+    prices : tuple of (N,) float, (1 + G,) float and float
+        What each name, held or not, is priced at, the total and each group: where a similar problem may start.
     """
 
     support: BoolArray
@@ -117,7 +102,6 @@ class Bar:
         if wanted.any():
             self._drop_what_has_no_place()
             self.served = not np.any(wanted & ~self.forced & ~(self.fixed & (held >= limits.must)))
-        self.pulled = wish @ metric.B
 
     def _drop_what_has_no_place(self) -> None:
         """Take names that must be held, and for which those that cannot be sold leave no place, from the allowed ones."""
@@ -138,36 +122,22 @@ class Bar:
 
     def best(self, support: BoolArray, start: Start | None = None, *, floor: FloatArray | None = None) -> Point | None:
         """Return the nearest portfolio of these names; None if none of them is allowed."""
-        names = np.flatnonzero(support)
-        floor = self.floor if floor is None else floor
-        total = self.limits.total
-        if self.cap[names].sum() < total - _ROUNDING or floor[names].sum() > total + _ROUNDING:
+        groups, d, B, z, total = self.groups, self.metric.d, self.metric.B, self.wish, self.limits.total
+        least, most = (self.floor if floor is None else floor) * support, self.cap * support
+        if float(most.sum()) < total - _ROUNDING or float(least.sum()) > total + _ROUNDING:
             return None
-        groups, d, B, z = self.groups, self.metric.d, self.metric.B, self.wish
-        whole = Region(floor, self.cap, self.held, total, groups.members, groups.lower, groups.upper)
-        region, metric = on_support(whole, self.metric, names)
-        near = z[names]
-        if B.shape[1]:
-            # What the other names' absence does to the factors is a shift of the wish for these names.
-            missing = near @ metric.B - self.pulled
-            loads = metric.B / metric.d[:, None]
-            near = near - loads @ np.linalg.solve(np.eye(B.shape[1]) + metric.B.T @ loads, missing)
-        if start is not None:
-            start = (start[0][names] + metric.d * (near - z[names]), start[1], 0.0)
-        found = nearest(near, region, metric, start=start)
+        region = Region(least, most, self.held, total, groups.members, groups.lower, groups.upper)
+        found = nearest(z, region, self.metric, start=start)
         if not found.feasible:
             return None
-        weights = np.zeros(len(z))
-        weights[names] = found.weights
-        error = weights - z
+        if found.weights is z or found.multipliers is None:
+            pull, prices = np.zeros(len(z)), np.zeros(1 + len(groups.members))
+        else:
+            pull, prices, _ = found.multipliers
+        error = found.weights - z
         factors = error @ B
         value = 0.5 * float(error @ (d * error) + factors @ factors)
-        # Prices of the total and the groups; with the factors they tell what a name outside would add.
-        pull, prices = B @ factors, np.zeros(len(groups.members))
-        if found.weights is not near and found.multipliers is not None:
-            prices = found.multipliers[1]
-            rest = found.multipliers[0] - metric.B @ (metric.B.T @ (found.weights - near)) - groups.rows[:, names].T @ prices
-            pull = pull + groups.rows.T @ prices + float(rest[0])
-        x = np.minimum(np.maximum(z - pull / d, floor), self.cap)
+        # What a name outside would add, at the prices of the factors, the total and the groups.
+        x = np.minimum(np.maximum(z - pull / d, self.floor if floor is None else floor), self.cap)
         gains = x * (d * z - pull - 0.5 * d * x)
-        return Point(support, weights, value, gains, (pull, prices, 0.0))
+        return Point(support, found.weights, value, gains, (pull, prices, 0.0))
