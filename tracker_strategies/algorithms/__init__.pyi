@@ -52,5 +52,6 @@ from .vaw import SketchedVAW as SketchedVAW
 from .vaw import StronglyAdaptive as StronglyAdaptive
 from .voting import Vote as Vote
 from .wrappers import Budgeted as Budgeted
+from .wrappers import FewNames as FewNames
 from .wrappers import Holdings as Holdings
 from .wrappers import Tilted as Tilted

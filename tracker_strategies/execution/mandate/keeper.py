@@ -25,6 +25,7 @@ from tracker_strategies.execution.mandate.lots.rounding import round_lots
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names.choosing import choose
+from tracker_strategies.execution.mandate.pacing import ALWAYS, Pacing, on_the_way
 from tracker_strategies.execution.mandate.record import Forced, said, stuck
 
 #: Share of the account that may be missing when it counts as having reached its target.
@@ -83,6 +84,7 @@ class Keeper:
         self.entered = False
         self.forced: list[Forced] = []
         self.rounding = (0.0, 0)
+        self._pacing = Pacing()
         self._members = tuple(group.members for group in limits.groups)
         self._group_lower, self._group_upper = (
             np.array([getattr(g, side) for g in limits.groups]) for side in ("lower", "upper")
@@ -102,6 +104,7 @@ class Keeper:
     def learn(self, x: FloatArray, y: Any, weights: FloatArray, seen: BoolArray | None = None) -> None:
         """Take in the returns of a bar, and the weights that were decided before it."""
         goal = y if isinstance(y, float) else float(np.mean(y))
+        self._pacing.pass_bar()
         self.model.update(self._in(x), goal, self._in(seen), float(weights.dot(x)) - goal * float(np.add.reduce(weights)))
 
     def forget(self, left: BoolArray) -> None:
@@ -129,6 +132,7 @@ class Keeper:
         date: Any,
         *,
         metric: tuple[FloatArray, FloatArray] | None = None,
+        pace: tuple[int | None, float] = ALWAYS,
         note: bool = True,
     ) -> Decided:
         """What to hold, from what the learner wishes to hold.
@@ -145,8 +149,11 @@ class Keeper:
             Of the bar, for the record.
         metric : ((N,) float, (N, k) float), optional
             What a difference of weights costs, as the learner sees it: (d, B) for diag(d) + BB'; by default as the mandate does.
+        pace : (int or None, float)
+            How many times the learner has reviewed names so far, None for on every bar; and the share of the way to its amounts
+            that it goes on a bar.
         note : bool, default True
-            Whether to write down which limits gave way.
+            Whether to write down which limits gave way. False for a decision that is made once more, at other prices.
         """
         held, active = self._in(account.held), self._in(account.active)
         if self._aim is None:
@@ -155,7 +162,13 @@ class Keeper:
         limit = self.turnover_limit
         turnover = np.inf if limit is None else account.payable_turnover(limit, costs)
         metric = self.model.metric() if metric is None else Metric(self._in(metric[0]), self._in(metric[1]))
-        bar = self._bar(target, held, account, active, metric, turnover)
+        tries, share = (0, 1.0) if wish is None else self._pacing.decide(pace, entered=self.entered, again=not note)
+        bar = self._bar(target, held, account, active, metric, turnover, tries)
+        if share < 1.0:
+            best, _ = self._amounts(
+                target, replace(bar.region, turnover=np.inf), bar.can_sell, metric, date, note=False, price=0.0
+            )
+            target = on_the_way(held, best, bar.region.upper > 0.0, share)
         weights, region = self._amounts(target, bar.region, bar.can_sell, metric, date, note=note)
         aim = weights
         if not self.entered and np.isfinite(turnover):
@@ -199,6 +212,7 @@ class Keeper:
         active: BoolArray | None,
         metric: Metric,
         turnover: float,
+        tries: int,
     ) -> _Bar:
         """What is allowed on this bar: which names, and between which bounds."""
         limits, tradable = self.limits, self._in(account.tradable)
@@ -222,7 +236,10 @@ class Keeper:
                 must_keep=fixed & (held > 0.0),
                 turnover=turnover,
                 start=self._names,
+                tries=tries,
             )
+            if chosen.leaving.any():
+                self._pacing.review_again()
             lower, upper, self._names = chosen.lower, chosen.upper, chosen.start
             can_buy = can_buy & chosen.support
         elif active is not None or tradable is not None:
@@ -233,14 +250,22 @@ class Keeper:
         return _Bar(region, can_buy, ~fixed, lots)
 
     def _amounts(
-        self, target: FloatArray, region: Region, tradable: BoolArray, metric: Metric, date: Any, *, note: bool
+        self,
+        target: FloatArray,
+        region: Region,
+        tradable: BoolArray,
+        metric: Metric,
+        date: Any,
+        *,
+        note: bool,
+        price: float | None = None,
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
         within = inside(target, replace(region, turnover=np.inf))  # where the turnover alone binds, it is the price of trading
         moves = float(np.abs(target - region.held).sum()) if region.turnover < np.inf else 0.0
         if within and moves <= region.turnover and not self.mandate.cost_aware:
             return target, region
-        price = self._price_of_trading(within=within)
+        price = self._price_of_trading(within=within) if price is None else price
         solution, region, gave = nearest_allowed(
             target, region, metric, must=self.limits.must, tradable=tradable, no_trade=price, start=self._start
         )
