@@ -18,6 +18,7 @@ from tracker_strategies.algorithms.share_counts._settings import settings
 from tracker_strategies.algorithms.share_counts._stack import Stack
 from tracker_strategies.errors import InputError, ParameterError
 
+TINY = 1e-300
 LEAST_EXCESS = 1e-6
 """A bar on which all returns over the index sum to less, in absolute terms, counts as one of this size."""
 
@@ -174,9 +175,9 @@ class ShareCounts(OnlineAlgorithm):
         self._members.publish(weights)
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
-        members, stack, excess, returns = self._members, self._stack, x - y, x
+        members, stack, excess, returns, room = self._members, self._stack, x - y, x, 1.0
         if free is not None:
-            w, part, returns = self._own_part(free, w), excess, np.zeros(self.n_assets)
+            (w, room), part, returns = self._own_part(free, w), excess, np.zeros(self.n_assets)
             excess = np.zeros(self.n_assets)
             excess[free], returns[free] = part, x
         members.admit(free, self._settings)
@@ -194,21 +195,22 @@ class ShareCounts(OnlineAlgorithm):
         if free is not None:
             target = target[free]
         now = drifted(w[None], x)[0]
-        target *= float(np.add.reduce(now)) / float(np.add.reduce(target))
-        target -= now
-        target *= self.eta
-        target += now
+        target *= self.eta * room / float(np.add.reduce(target))
+        target += (1.0 - self.eta) * now
+        target *= room / max(float(np.add.reduce(target)), TINY)
         return target
 
     # ------------------------------------------------------------------ names
 
-    def _own_part(self, free: Mask, w: Array) -> Array:
-        """Return the weights of the names that take part: what left goes to them in proportion, not in equal amounts."""
+    def _own_part(self, free: Mask, w: Array) -> tuple[Array, float]:
+        """Return the weights of the names that take part, and their sum: what left goes to them in proportion, not in equal
+        amounts.
+        """
         part, frozen = self._w[free], self._members.known & ~free
-        room, size = 1.0 - float(self._w[frozen].sum()), float(part.sum())
-        if abs(room - size) <= 1e-12:
-            return part
-        return part * (room / size) if size > 0.0 else w
+        room, size = max(1.0 - float(self._w[frozen].sum()), 0.0), float(part.sum())
+        if abs(room - size) > 1e-12:
+            part = part * (room / size) if size > 0.0 else w
+        return part, room
 
     def _handed_on(self, held: Array, allowed: Mask, stay: Mask, left: Mask) -> Array:
         size = float(held[stay].sum())
