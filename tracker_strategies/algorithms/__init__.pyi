@@ -31,6 +31,7 @@ from .sets import Hyperplane as Hyperplane
 from .sets import L1Ball as L1Ball
 from .sets import RealSpace as RealSpace
 from .sets import Simplex as Simplex
+from .share_counts import ShareCounts as ShareCounts
 from .side import AlphaSignal as AlphaSignal
 from .side import Constant as Constant
 from .side import GroupLasso as GroupLasso
