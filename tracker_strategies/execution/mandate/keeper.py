@@ -172,7 +172,9 @@ class Keeper:
         weights, region = self._amounts(target, bar.region, bar.can_sell, metric, date, note=note)
         aim = weights
         if not self.entered and np.isfinite(turnover):
-            aim = self._amounts(target, replace(bar.region, turnover=np.inf), bar.can_sell, metric, date, note=False)[0]
+            # Where it goes in the end, with names that have no place yet.
+            end = self._bar(target, held, account, active, metric, np.inf, tries)
+            aim = self._amounts(target, end.region, end.can_sell, metric, date, note=False)[0]
         if self.mandate.band:
             weights = banded(weights, region, self.mandate.band)
         shares = None

@@ -31,7 +31,8 @@ def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -
 
     Names that may not be held at all leave first, then the smallest holdings, for half the turnover together. A name above that
     is sold down, not below its least weight; where it may not be held and its least weight is above half the turnover, it is
-    sold out alone, with all of the turnover, and cash is idle for a bar. Where the limits could not hold besides, less leaves.
+    sold out alone, with all of the turnover, and cash is idle for a bar. Where the limits could not hold besides, or cash would
+    be idle, less leaves or nobody.
 
     Parameters
     ----------
@@ -43,22 +44,34 @@ def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -
     point : Point, optional
         A portfolio of them: of the names that shall enter, the largest come first.
     """
-    whole = Stage(support, np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0), np.zeros(len(support), bool))
     if not np.isfinite(turnover) or not np.any(support != (bar.held > 0)):
-        return whole
-    stage = whole
-    for part in _PARTS:
-        stage = _stage(bar, whole, turnover, 0.5 * part * turnover, point)
-        if stage.alone or _holds(bar, stage, turnover):
-            break
-    return stage
+        return _whole(bar, support)
+    barred = (bar.held > 0) & ~bar.allowed & ~bar.fixed
+    stay = _stage(bar, _whole(bar, support | ((bar.held > 0) & ~barred)), turnover, 0.0, turnover, point)
+    if bar.limits.total - float(bar.held.sum()) >= turnover and not barred.any():
+        return stay  # cash for more than can be bought: nobody leaves before the account is invested
+    whole = _whole(bar, support)
+    stages = [_stage(bar, whole, turnover, 0.5 * part * turnover, 0.5 * part * turnover, point) for part in _PARTS]
+    stages.append(stay)
+    # Rather no idle cash than a place that is free sooner; and where some is idle in any case, as little as possible.
+    for stage in stages:
+        if stage.alone or _holds(bar, stage, turnover, idle=False):
+            return stage
+    orderly = stages if barred.any() else stages[::-1]
+    return next((stage for stage in orderly if _holds(bar, stage, turnover, idle=True)), stages[-2])
 
 
-def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point | None) -> Stage:
+def _whole(bar: Bar, support: BoolArray) -> Stage:
+    """All of these names, at once."""
+    return Stage(support, np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0), np.zeros(len(support), bool))
+
+
+def _stage(bar: Bar, whole: Stage, turnover: float, sells: float, buys: float, point: Point | None) -> Stage:
+    """Names leave for at most `sells` together, and enter with least weights of at most `buys`."""
     held, least = bar.held, bar.limits.least
     support, lower, upper = whole.support.copy(), whole.lower.copy(), whole.upper.copy()
     leaving = np.zeros(len(held), bool)
-    left = budget
+    left = sells
     gone = np.flatnonzero((held > 0) & ~support)
     for i in gone[np.lexsort((gone, held[gone], bar.allowed[gone]))].tolist():
         if held[i] <= left + _ROUNDING:
@@ -82,19 +95,22 @@ def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point 
     counts, count = bar.groups.rows @ support, int(np.count_nonzero(support))
     for i in enters[np.lexsort((enters, -weight, ~bar.forced[enters]))].tolist():
         inside = bar.groups.rows[:, i] > 0
-        if count < bar.most and bar.floor[i] <= budget and not np.any(counts[inside] >= bar.group_most[inside]):
+        if count < bar.most and bar.floor[i] <= buys + _ROUNDING and not np.any(counts[inside] >= bar.group_most[inside]):
             support[i] = True
-            count, budget = count + 1, budget - bar.floor[i]
+            count, buys = count + 1, buys - bar.floor[i]
             counts[inside] += 1
     lower[~support] = upper[~support] = 0.0
     return Stage(support, lower, upper, leaving)
 
 
-def _holds(bar: Bar, stage: Stage, turnover: float) -> bool:
-    """Whether the limits can hold together with the turnover."""
+def _holds(bar: Bar, stage: Stage, turnover: float, *, idle: bool) -> bool:
+    """Whether the limits can hold together with the turnover; `idle`: with as much cash as that leaves."""
     # Names that are sold out now belong to the problem too: their sale is part of the turnover.
     names = np.flatnonzero(stage.support | (bar.held > 0))
-    groups = bar.groups
-    region = Region(stage.lower, stage.upper, bar.held, bar.limits.total, groups.members, groups.lower, groups.upper, turnover)
+    groups, total = bar.groups, bar.limits.total
+    if idle:
+        sold = float(np.maximum(bar.held - stage.upper, 0.0).sum())
+        total = max(min(total, float(bar.held.sum()) + turnover - 2.0 * sold), 0.0)
+    region = Region(stage.lower, stage.upper, bar.held, total, groups.members, groups.lower, groups.upper, turnover)
     part, metric = on_support(region, Metric(bar.metric.d, bar.metric.B[:, :0]), names)  # any metric will do
     return nearest(bar.wish[names], part, metric).feasible
