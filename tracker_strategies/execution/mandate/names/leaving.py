@@ -89,18 +89,35 @@ def _stage(bar: Bar, whole: Stage, turnover: float, sells: float, buys: float, p
             upper[i] = max(min(upper[i], bar.cap[i]), lower[i])
         else:
             lower[i] = min(least[i], upper[i])
-    enters = np.flatnonzero(support & (held == 0))
-    support[enters] = False
-    weight = np.zeros(len(enters)) if point is None else point.weights[enters]
-    counts, count = bar.groups.rows @ support, int(np.count_nonzero(support))
-    for i in enters[np.lexsort((enters, -weight, ~bar.forced[enters]))].tolist():
-        inside = bar.groups.rows[:, i] > 0
-        if count < bar.most and bar.floor[i] <= buys + _ROUNDING and not np.any(counts[inside] >= bar.group_most[inside]):
-            support[i] = True
-            count, buys = count + 1, buys - bar.floor[i]
-            counts[inside] += 1
+    _enter(bar, support, buys, point)
     lower[~support] = upper[~support] = 0.0
     return Stage(support, lower, upper, leaving)
+
+
+def _enter(bar: Bar, support: BoolArray, buys: float, point: Point | None) -> None:
+    """Take the names that would enter from the support, but for those whose least weights can be bought, in its place.
+
+    Names that must be held come first, whatever can be bought of them; then names of groups that are short of their least; then
+    the largest. What groups are short of is not spent on others.
+    """
+    groups = bar.groups
+    enters = np.flatnonzero(support & (bar.held == 0))
+    support[enters] = False
+    weight = np.zeros(len(enters)) if point is None else point.weights[enters]
+    short = np.maximum(groups.lower - groups.rows @ bar.held, 0.0)
+    wanted = groups.rows[short > 0.0].any(axis=0)[enters] if short.any() else np.zeros(len(enters), bool)
+    spare = buys - float(short.sum())
+    counts, count = groups.rows @ support, int(np.count_nonzero(support))
+    order = np.lexsort((enters, -weight, ~wanted, ~bar.forced[enters]))
+    for i, first in zip(enters[order].tolist(), wanted[order].tolist(), strict=True):
+        inside = groups.rows[:, i] > 0
+        if count >= bar.most or np.any(counts[inside] >= bar.group_most[inside]):
+            continue
+        if bar.forced[i] or bar.floor[i] <= (buys if first else min(buys, spare)) + _ROUNDING:
+            support[i] = True
+            count, buys = count + 1, max(buys - bar.floor[i], 0.0)
+            spare -= 0.0 if first else bar.floor[i]
+            counts[inside] += 1
 
 
 def _holds(bar: Bar, stage: Stage, turnover: float, *, idle: bool) -> bool:
