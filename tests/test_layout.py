@@ -45,6 +45,7 @@ ORDER = [
     ),
     "tracker_strategies/algorithms/sparse_pls",  # a regression on factors
     "tracker_strategies/algorithms/baselines",  # one of them fits once what the regressions fit always
+    "tracker_strategies/algorithms/share_counts",
     "tracker_strategies/algorithms/voting",
     "tracker_strategies/algorithms/wrappers",
     "tracker_strategies/execution",

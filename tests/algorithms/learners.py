@@ -95,6 +95,7 @@ SLOW = {
     "LeastSquares",
     "RandomPortfolios",
     "RecursiveLars",
+    "ShareCounts",
     "SparseLeastSquares",
     "StronglyAdaptive",
 }

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from tests import run_vectors
-from tests.vector_ops.registry import OPS, PROJECT_ROOT, check_case, differences, load_family, vector_directory
+from tests.vector_ops.registry import OPS, PROJECT_ROOT, check_case, differences, load_family, vector_directory, vector_files
 
 
 def known_cases() -> list[Any]:
     """Every vector whose op is implemented, as a parameter; one that skips when there are none."""
     cases = [
         pytest.param(family, case, id=case["id"])
-        for path in sorted(vector_directory().glob("*.json"))
+        for path in vector_files()
         for family, cases in [load_family(path)]
         for case in cases
         if (family, case["op"]) in OPS and family != "metrics"
@@ -34,12 +34,7 @@ def test_vector(family: str, case: dict[str, Any]) -> None:
 
 @pytest.mark.skipif(not vector_directory().is_dir(), reason="the shared vectors are not here: ../shared/vectors")
 def test_every_registered_op_has_vectors() -> None:
-    present = {
-        (family, case["op"])
-        for path in vector_directory().glob("*.json")
-        for family, cases in [load_family(path)]
-        for case in cases
-    }
+    present = {(family, case["op"]) for path in vector_files() for family, cases in [load_family(path)] for case in cases}
     assert set(OPS) <= present
 
 

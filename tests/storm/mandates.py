@@ -19,6 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bars", type=int, help="rows of the market: 60 of a random one, 120 of a file")
     parser.add_argument("--names", type=int, default=12, help="names of a random market")
     parser.add_argument("--leavers", action="store_true", help="names leave the index and join it while they trade")
+    parser.add_argument("--more", type=int, default=0, help="so many limits more in every case (default %(default)s)")
     parser.add_argument("--strategy", choices=STRATEGIES)
     parser.add_argument("--way", choices=WAYS)
     parser.add_argument("--limits", help="one or two limits, with a comma between them")
@@ -26,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Try the cases, print what was found, and return how many cases failed."""
-    market = Market(given.data, given.sectors, given.bars or (120 if given.data else 60), given.names, given.leavers)
+    market = Market(given.data, given.sectors, given.bars or (120 if given.data else 60), given.names, given.leavers, given.more)
     chosen = {"strategy": given.strategy, "way": given.way, "limits": tuple(given.limits.split(",")) if given.limits else None}
     results: list[Result] = []
     kinds: Counter[str] = Counter()

@@ -14,6 +14,7 @@ Op = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 OPS: dict[tuple[str, str], Op] = {}
 NOT_EXPOSED: dict[tuple[str, str], frozenset[str]] = {}
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
+HEAVY_TAILED = PROJECT_ROOT.parent / "shared" / "vectors_heavy_tailed"
 
 
 def register(family: str, *ops: str, not_exposed: tuple[str, ...] = ()) -> Callable[[Op], Op]:
@@ -32,6 +33,11 @@ def register(family: str, *ops: str, not_exposed: tuple[str, ...] = ()) -> Calla
 def vector_directory() -> Path:
     """The shared vectors beside the project."""
     return PROJECT_ROOT.parent / "shared" / "vectors"
+
+
+def vector_files() -> list[Path]:
+    """The files of shared vectors beside the project, one per family."""
+    return [path for folder in (vector_directory(), HEAVY_TAILED) for path in sorted(folder.glob("*.json"))]
 
 
 def load_family(path: Path) -> tuple[str, list[dict[str, Any]]]:

@@ -31,6 +31,7 @@ from .sets import Hyperplane as Hyperplane
 from .sets import L1Ball as L1Ball
 from .sets import RealSpace as RealSpace
 from .sets import Simplex as Simplex
+from .share_counts import ShareCounts as ShareCounts
 from .side import AlphaSignal as AlphaSignal
 from .side import Constant as Constant
 from .side import GroupLasso as GroupLasso
@@ -52,5 +53,6 @@ from .vaw import SketchedVAW as SketchedVAW
 from .vaw import StronglyAdaptive as StronglyAdaptive
 from .voting import Vote as Vote
 from .wrappers import Budgeted as Budgeted
+from .wrappers import FewNames as FewNames
 from .wrappers import Holdings as Holdings
 from .wrappers import Tilted as Tilted

@@ -23,8 +23,8 @@ class OnlineAlgorithm(Stateful, ABC):
     A round: hold :math:`w_t`; see the returns :math:`x_t` of the assets and :math:`y_t` of the target; get :math:`w_{t+1}`
     from :meth:`update`.
 
-    A learner writes its rule in :meth:`_learn`, in terms of the coordinates that take part in the round, and names the attributes
-    that make up its state in `_state`. Changing universes, validation, copies and storage are done here, once.
+    A learner writes its rule in :meth:`_learn`, in terms of the coordinates that take part, and names the attributes of its state
+    in `_state`. Changing universes, validation, copies and storage are done here, once.
 
     Parameters
     ----------
@@ -121,9 +121,7 @@ class OnlineAlgorithm(Stateful, ABC):
         return self._commit(self._learn(self._w, x, y, self._norm2(x), self.feasible, None))
 
     def run(self, X: Any, Y: Any) -> Array:
-        """Learn from T rounds of all assets and return the weights before the first and after each, shape (T+1, N).
-
-        The same as T calls of :meth:`update`, in less time.
+        """Learn from T rounds of all assets, as by T calls of :meth:`update`, and return the weights before and after each.
 
         Parameters
         ----------
@@ -178,10 +176,12 @@ class OnlineAlgorithm(Stateful, ABC):
         self._w = portfolios[0]
 
     def metric(self) -> tuple[Array, Array] | None:
-        """Return what a difference of weights costs in tracking: (d, B) for diag(d) + BB', of shapes (N,) and (N, k) for a small
-        k; None where the learner has no view. A mandate finds the nearest allowed portfolio in it.
-        """
+        """Return what a difference of weights costs: (d, B) for diag(d) + BB', (N,) and (N, k); None for no view of one's own."""
         return None
+
+    def pace(self) -> tuple[int | None, float]:
+        """Return how a mandate follows the learner: reviews of the names so far (None: on every round), share of the way gone."""
+        return None, 1.0
 
     def diagnostics(self) -> dict[str, float]:
         """Return what a chart should show of the last round, as floats by name."""

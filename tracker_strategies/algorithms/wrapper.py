@@ -233,6 +233,14 @@ class Wrapper(OnlineAlgorithm):
         """Number of targets of the learner."""
         return int(getattr(self._inner, "n_targets", 1))
 
+    def metric(self) -> tuple[Array, Array] | None:
+        """Return the metric of the learner."""
+        return self._inner.metric()
+
+    def pace(self) -> tuple[int | None, float]:
+        """Return the pace of the learner."""
+        return self._inner.pace()
+
     def _may_refuse(self, masked: bool) -> bool:
         return self._inner._may_refuse(masked)
 

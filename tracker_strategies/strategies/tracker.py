@@ -151,7 +151,8 @@ class Tracker:
             return self.rebalancer.plan(self._wish, sizes, prices, cash, tradable=tradable, pending=pending)
         account = Account.of(sizes, prices, cash, tradable, self.universe.active, pending, self.rebalancer.costs)
         wish, costs = None if curing else self._wish, self.rebalancer.costs
-        decided = keeper.decide(wish, account, costs, bar.date, metric=self._metric(), note=not again)
+        pace = self.algorithm.pace()
+        decided = keeper.decide(wish, account, costs, bar.date, metric=self._metric(), pace=pace, note=not again)
         if not again:
             self.weights = decided.weights
         trades = decided.trades(account, self.rebalancer, keeper.limits.min_cash)

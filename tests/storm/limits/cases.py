@@ -46,6 +46,7 @@ class Market:
     n_bars: int = 60
     n_names: int = 12
     leavers: bool = False  # whether names leave the index and join it while they trade
+    more: int = 0  # limits in a case beside its one or two
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,8 @@ def make_case(
         "way": str(rng.choice(WAYS, p=WAY_SHARES)),
     }
     limits = limits or tuple(drawn["limits"])
+    others = [name for name in LIMITS if name not in limits]
+    limits = (*limits, *np.random.default_rng((seed, index, 2)).choice(others, size=market.more, replace=False).tolist())
     strategy, way = strategy or str(drawn["strategy"]), way or str(drawn["way"])
     if market.data:
         panel = _real(market.data, market.n_bars)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.numerics.thresholds import ZERO, ones
+
+LEAST, MOST = np.array(0.02), np.array(50.0)  # arrays spare numpy a conversion
+"""Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
+
+
+def relative_growth(x: Array, y: Any) -> Array:
+    """Return the growth of each name against the index, or the mean of several, each within bounds."""
+    pace = y if isinstance(y, float) else float(np.mean(y))
+    growth: Array = np.minimum(np.maximum(1.0 + x, LEAST), MOST)
+    growth /= min(max(1.0 + pace, float(LEAST)), float(MOST))
+    return growth
 
 
 def drifted(portfolios: Array, x: Array, free: Mask | None = None) -> Array:

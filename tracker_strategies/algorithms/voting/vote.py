@@ -128,6 +128,8 @@ class Vote(Wrapper):
         """One."""
         return 1
 
+    metric, pace = OnlineAlgorithm.metric, OnlineAlgorithm.pace  # of several learners none speaks for all
+
     def _target(self, y: Any) -> float:
         return OnlineAlgorithm._target(self, y)
 

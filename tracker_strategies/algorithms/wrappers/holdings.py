@@ -8,15 +8,12 @@ import numpy as np
 
 from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.base import OnlineAlgorithm
-from tracker_strategies.algorithms.numerics.drift import drifted
+from tracker_strategies.algorithms.numerics.drift import drifted, relative_growth
 from tracker_strategies.algorithms.passive_aggressive.pa import PA
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import RealSpace, Simplex
 from tracker_strategies.algorithms.wrapper import Turn, Wrapper, learners_within
 from tracker_strategies.errors import ParameterError
-
-LEAST, MOST = np.array(0.02), np.array(50.0)  # arrays spare numpy a conversion
-"""Growth of a price within a round beyond these bounds counts as one of them when the past is restated."""
 
 
 @learner(examples=lambda n: ({"learner": PA(n)},))
@@ -137,7 +134,7 @@ def _restated(learner: OnlineAlgorithm, before: Array, after: Array, turn: Turn)
     """
     growth, x, y = None, turn.x, turn.y
     if hasattr(learner, "_rescale"):
-        growth = _relative_growth(x, y)
+        growth = relative_growth(x, y)
         if turn.free is not None:
             growth = np.where(turn.free, growth, 1.0)
         x = x / growth
@@ -145,11 +142,3 @@ def _restated(learner: OnlineAlgorithm, before: Array, after: Array, turn: Turn)
         y = y + float((after[0] - before[0]).dot(x))
     learner._norm2(x)
     return growth, x, learner._target(y)
-
-
-def _relative_growth(x: Array, y: Any) -> Array:
-    """Return the growth of each name against the index, each within bounds."""
-    pace = y if isinstance(y, float) else float(np.mean(y))
-    growth: Array = np.minimum(np.maximum(1.0 + x, LEAST), MOST)
-    growth /= min(max(1.0 + pace, float(LEAST)), float(MOST))
-    return growth

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from tracker_strategies.execution.mandate.banding import banded
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility.checking import check
 from tracker_strategies.execution.mandate.fills import FillGuard
-from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, IndexArray, Region
-from tracker_strategies.execution.mandate.lots.rounding import round_lots
+from tracker_strategies.execution.mandate.limits import BarLimits, BoolArray, FloatArray, IndexArray, Region
+from tracker_strategies.execution.mandate.lots.shares import shares_in_lots
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names.choosing import choose
+from tracker_strategies.execution.mandate.pacing import ALWAYS, Pacing, on_the_way
 from tracker_strategies.execution.mandate.record import Forced, said, stuck
 from tracker_strategies.execution.sums import total
 
@@ -38,15 +39,6 @@ HORIZON = 5.0
 SLACK = 1e-9
 #: Least cost of trading in basis points that is reckoned with where a limit binds.
 NOMINAL = 60.0
-
-
-class _Bar(NamedTuple):
-    """What is allowed on one bar; `lots` are the values of a lot, None for fractions."""
-
-    region: Region
-    can_buy: BoolArray
-    can_sell: BoolArray
-    lots: FloatArray | None
 
 
 class Keeper:
@@ -84,6 +76,7 @@ class Keeper:
         self.entered = False
         self.forced: list[Forced] = []
         self.rounding = (0.0, 0)
+        self._pacing = Pacing()
         self._members = tuple(group.members for group in limits.groups)
         self._group_lower, self._group_upper = (
             np.array([getattr(g, side) for g in limits.groups]) for side in ("lower", "upper")
@@ -103,6 +96,7 @@ class Keeper:
     def learn(self, x: FloatArray, y: Any, weights: FloatArray, seen: BoolArray | None = None) -> None:
         """Take in the returns of a bar, and the weights that were decided before it."""
         goal = y if isinstance(y, float) else float(np.mean(y))
+        self._pacing.pass_bar()
         self.model.update(self._in(x), goal, self._in(seen), float(weights.dot(x)) - goal * float(np.add.reduce(weights)))
 
     def forget(self, left: BoolArray) -> None:
@@ -130,6 +124,7 @@ class Keeper:
         date: Any,
         *,
         metric: tuple[FloatArray, FloatArray] | None = None,
+        pace: tuple[int | None, float] = ALWAYS,
         note: bool = True,
     ) -> Decided:
         """What to hold, from what the learner wishes to hold.
@@ -146,8 +141,11 @@ class Keeper:
             Of the bar, for the record.
         metric : ((N,) float, (N, k) float), optional
             What a difference of weights costs, as the learner sees it: (d, B) for diag(d) + BB'; by default as the mandate does.
+        pace : (int or None, float)
+            How many times the learner has reviewed names so far, None for on every bar; and the share of the way to its amounts
+            that it goes on a bar.
         note : bool, default True
-            Whether to write down which limits gave way.
+            Whether to write down which limits gave way. False for a decision that is made once more, at other prices.
         """
         held, active = self._in(account.held), self._in(account.active)
         if self._aim is None:
@@ -156,17 +154,28 @@ class Keeper:
         limit = self.turnover_limit
         turnover = np.inf if limit is None else account.payable_turnover(limit, costs)
         metric = self.model.metric() if metric is None else Metric(self._in(metric[0]), self._in(metric[1]))
-        bar = self._bar(target, held, account, active, metric, turnover)
+        tries, share = (0, 1.0) if wish is None else self._pacing.decide(pace, entered=self.entered, again=not note)
+        bar = self._bar(target, held, account, active, metric, turnover, tries)
+        if share < 1.0:
+            best, _ = self._amounts(
+                target, replace(bar.region, turnover=np.inf), bar.can_sell, metric, date, note=False, price=0.0
+            )
+            target = on_the_way(held, best, bar.region.upper > 0.0, share)
         weights, region = self._amounts(target, bar.region, bar.can_sell, metric, date, note=note)
         aim = weights
         if not self.entered and turnover < np.inf:
-            aim = self._amounts(target, replace(bar.region, turnover=np.inf), bar.can_sell, metric, date, note=False)[0]
+            # Where it goes in the end, with names that have no place yet.
+            end = self._bar(target, held, account, active, metric, np.inf, tries)
+            aim = self._amounts(target, end.region, end.can_sell, metric, date, note=False)[0]
         if self.mandate.band:
             weights = banded(weights, region, self.mandate.band)
         shares = None
         if bar.lots is not None:
-            shares = self._shares(weights, region, bar, account, metric, costs)
-            wanted, weights = weights, shares * self._in(account.prices) / account.value
+            prices, sizes = self._in(account.prices), self._in(account.sizes)
+            within = self.limits.narrowed(region)
+            rate, fee = np.maximum(*costs.side_rates(prices)), costs.min_fee / account.value
+            shares = shares_in_lots(weights, region, within, bar, sizes, self.mandate.lot, metric, self.model, rate, fee)
+            wanted, weights = weights, shares * prices / account.value
             if note:
                 self.rounding = (self.rounding[0] + metric.square(weights - wanted), self.rounding[1] + 1)
             aim = weights if turnover == np.inf else aim
@@ -200,7 +209,8 @@ class Keeper:
         active: BoolArray | None,
         metric: Metric,
         turnover: float,
-    ) -> _Bar:
+        tries: int,
+    ) -> BarLimits:
         """What is allowed on this bar: which names, and between which bounds."""
         limits, tradable = self.limits, self._in(account.tradable)
         lots = self._in(account.lot_values(self.mandate.lot)) if self.mandate.lot else None
@@ -217,7 +227,11 @@ class Keeper:
         if self._chooses or (turnover < np.inf and len(unwanted) and bool((held[unwanted] > 0.0).any())):
             now = limits if upper is limits.upper else replace(limits, upper=upper, must=np.where(upper > 0.0, limits.must, 0.0))
             keep, start = ~can_sell & (held > 0.0), self._names
-            chosen = choose(target, held, now, metric, can_buy=can_buy, must_keep=keep, turnover=turnover, start=start)
+            chosen = choose(
+                target, held, now, metric, can_buy=can_buy, must_keep=keep, turnover=turnover, start=start, tries=tries
+            )
+            if chosen.leaving.any():
+                self._pacing.review_again()
             lower, upper, self._names = chosen.lower, chosen.upper, chosen.start
             can_buy = can_buy & chosen.support
         elif active is not None or tradable is not None:
@@ -225,16 +239,24 @@ class Keeper:
         if not np.logical_and.reduce(can_sell):
             upper, lower = np.where(can_sell, upper, held), np.where(can_sell, lower, held)
         region = Region(lower, upper, held, limits.total, self._members, self._group_lower, self._group_upper, turnover)
-        return _Bar(region, can_buy, can_sell, lots)
+        return BarLimits(region, can_buy, can_sell, lots)
 
     def _amounts(
-        self, target: FloatArray, region: Region, tradable: BoolArray, metric: Metric, date: Any, *, note: bool
+        self,
+        target: FloatArray,
+        region: Region,
+        tradable: BoolArray,
+        metric: Metric,
+        date: Any,
+        *,
+        note: bool,
+        price: float | None = None,
     ) -> tuple[FloatArray, Region]:
         """How much of each name, and within what: limits that cannot hold give way."""
         within = inside(target, region, turnover=False)  # where the turnover alone binds, it is the price of trading
         if within and not self.mandate.cost_aware and total(np.abs(target - region.held)) <= region.turnover:
             return target, region
-        price = self._price_of_trading(within=within)
+        price = self._price_of_trading(within=within) if price is None else price
         solution, region, gave = nearest_allowed(
             target, region, metric, must=self.limits.must, tradable=tradable, no_trade=price, start=self._start
         )
@@ -249,36 +271,6 @@ class Keeper:
         """
         cost = max(self.mandate.cost_aware or 0.0, 0.0 if within else NOMINAL)
         return 1e-4 * cost * self.model.tracking_error / HORIZON
-
-    def _shares(
-        self, weights: FloatArray, region: Region, bar: _Bar, account: Account, metric: Metric, costs: CostModel
-    ) -> FloatArray:
-        """Shares in whole lots, within the bounds of this bar."""
-        assert bar.lots is not None
-        lot, sizes = self.mandate.lot, self._in(account.sizes)
-        groups = self.limits.groups
-        if region.group_lower is not self._group_lower or region.group_upper is not self._group_upper:
-            bounds = zip(groups, region.group_lower, region.group_upper, strict=True)
-            groups = tuple(replace(group, lower=float(low), upper=float(high)) for group, low, high in bounds)
-        limits = replace(self.limits, upper=region.upper, must=np.minimum(self.limits.must, region.lower), groups=groups)
-        rates = costs.side_rates(self._in(account.prices))
-        found = round_lots(
-            weights,
-            sizes / lot,
-            bar.lots,
-            metric,
-            self.model.index_variance,
-            limits,
-            support=region.upper > 0.0,
-            can_buy=bar.can_buy,
-            can_sell=bar.can_sell,
-            total=region.total,
-            turnover=region.turnover,
-            cost_rate=np.maximum(*rates),
-            fee=costs.min_fee / account.value,
-            error=self.model.tracking_error or None,
-        )
-        return np.where(bar.can_sell, found * lot, sizes)
 
     @property
     def turnover_limit(self) -> float | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +105,15 @@ class Limits:
         outside = any(not group.lower - EXACT <= mass <= group.upper + EXACT for group, mass in sums)
         return bool(over.any()) or outside or float(held.sum()) > self.total + EXACT
 
+    def narrowed(self, region: Region) -> Limits:
+        """The limits within a region: its bounds in the place of their own."""
+        bounds = zip(self.groups, region.group_lower.tolist(), region.group_upper.tolist(), strict=True)
+        groups = tuple(
+            group if (group.lower, group.upper) == (low, high) else replace(group, lower=low, upper=high)
+            for group, low, high in bounds
+        )
+        return replace(self, upper=region.upper, must=np.minimum(self.must, region.lower), groups=groups)
+
 
 @dataclass(eq=False)
 class Region:
@@ -136,3 +146,20 @@ class Region:
     group_lower: FloatArray = field(default_factory=lambda: np.zeros(0))
     group_upper: FloatArray = field(default_factory=lambda: np.zeros(0))
     turnover: float = np.inf
+
+
+class BarLimits(NamedTuple):
+    """What is allowed on one bar.
+
+    Attributes
+    ----------
+    region : Region
+    can_buy, can_sell : (N,) bool
+    lots : (N,) float or None
+        Values of a lot, as shares of the account; None for fractions.
+    """
+
+    region: Region
+    can_buy: BoolArray
+    can_sell: BoolArray
+    lots: FloatArray | None

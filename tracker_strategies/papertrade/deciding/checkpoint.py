@@ -26,6 +26,7 @@ from tracker_strategies.execution.mandate import Group, Limits, Mandate
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.mandate.metric import ErrorModel
+from tracker_strategies.execution.mandate.pacing import Pacing
 from tracker_strategies.execution.mandate.record import Forced
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
@@ -84,6 +85,7 @@ _CLASSES: dict[str, type] = {
     "keeper": Keeper,
     "limits": Limits,
     "mandate": Mandate,
+    "pacing": Pacing,
     "rebalancer": Rebalancer,
     "schedule": Schedule,
     "target": Target,

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracker_strategies.algorithms import PA, LeastSquares, OnlineAlgorithm, Vote
+from tracker_strategies.algorithms import PA, FewNames, LeastSquares, OnlineAlgorithm, Vote
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.compose import in_coordinates
-from tracker_strategies.strategies.least_squares.trackers import least_squares
 from tracker_strategies.strategies.target import numbers
-
-SPARSE_DISCOUNT = 0.99
-"""Of the learner that chooses a few names: a shorter memory changes its mind more often, at a cost."""
 
 
 class EnsembleTracker(TrackerStrategy):
@@ -26,8 +22,9 @@ class EnsembleTracker(TrackerStrategy):
       - ``inertia`` (3), ``ridge`` (0.003): as for :class:`LeastSquaresTracker`
       - ``rate`` (6), ``share`` (0.01): how fast the vote learns and forgets: see :class:`~tracker_strategies.algorithms.Vote`
       - ``coordinates`` ("holdings")
-      - ``max_names`` (None): most names held. A vote of sparse portfolios is not sparse: with a limit, sparse least squares at a
-        discount of 0.99 does it alone, with ``review`` (20) bars between two choices of the names, the first after 40 bars
+      - ``max_names`` (None): most names held. The vote then says what to follow, and the names that follow it best, by how names
+        have moved together over the index, are held: see :class:`~tracker_strategies.algorithms.FewNames`
+      - ``review`` (20), ``review_offset`` (0): bars between two choices of those names, and bars by which they are shifted
     """
 
     alias_name = "ensemble"
@@ -40,15 +37,23 @@ class EnsembleTracker(TrackerStrategy):
         ("rate", 6.0),
         ("share", 0.01),
         ("review", 20),
+        ("review_offset", 0),
         ("coordinates", "holdings"),
     )
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The vote."""
-        n, gammas = len(symbols), discounts_of(p.discounts)
+        n = len(symbols)
         if p.max_names is not None:
-            return in_coordinates(p, least_squares(p, n, gamma=SPARSE_DISCOUNT, inertia=p.inertia, ridge=p.ridge))
+            dense = cls.dense(p, n)
+            return FewNames(n, learner=dense, review=p.review, offset=p.review_offset)
+        return cls.dense(p, n)
+
+    @classmethod
+    def dense(cls, p: Any, n: int) -> OnlineAlgorithm:
+        """Of all names."""
+        gammas = discounts_of(p.discounts)
         # Two views of the past in turn: members that err in different ways are worth more than alike ones.
         dampings = [float(k % 2 == 0) for k in range(len(gammas))]
         learners = PA(n, eps=0.0), LeastSquares(n, gamma=gammas, damping=dampings, inertia=p.inertia, ridge=p.ridge)

@@ -33,6 +33,8 @@ SHARE = 0.02
 """Share of the squared distance that an exchange of names has to save: below it, the next bar may well take it back."""
 TRIES = 4
 """Exchanges tried with exact amounts on a bar."""
+REVIEW_TRIES = 40
+"""As many at a review, which comes now and then."""
 FIRST_TRIES = 60
 """As many where nothing is held, and the choice is made from nothing."""
 SMALL = 200
@@ -84,6 +86,7 @@ def choose(
     must_keep: BoolArray,
     turnover: float = np.inf,
     start: Start | None = None,
+    tries: int = TRIES,
 ) -> Chosen:
     """Return the names that may be held after this decision.
 
@@ -105,13 +108,15 @@ def choose(
         enters before the place is free.
     start : optional
         `start` of the choice on the bar before; it saves time and changes nothing.
+    tries : int
+        Exchanges tried with exact amounts; 0 keeps the names held, as long as they can hold the limits.
     """
     bar = Bar(wish, held, limits, metric, can_buy, must_keep)
     point = None
     if bar.most >= np.count_nonzero(bar.allowed | bar.fixed) and not bar.counted and not limits.least.any():
         support, feasible = bar.allowed | bar.fixed, bar.served  # nothing to choose
     else:
-        point = _own(bar, start) or _from_held(bar, start) or _from_nothing(bar)
+        point = _own(bar, start) or _from_held(bar, start, tries) or _from_nothing(bar)
         feasible = point is not None and bar.served
         support = point.support if point is not None else _least_infeasible(bar)
     stage = staged(bar, support, turnover, point)
@@ -129,7 +134,7 @@ def _own(bar: Bar, start: Start | None) -> Point | None:
     return bar.best(own, start)
 
 
-def _from_held(bar: Bar, start: Start | None) -> Point | None:
+def _from_held(bar: Bar, start: Start | None, tries: int) -> Point | None:
     """Return the names held, improved by exchanges that pay; None if nothing is held or they cannot hold the limits."""
     kept = (bar.held > 0) & bar.allowed
     if not kept.any():
@@ -139,8 +144,10 @@ def _from_held(bar: Bar, start: Start | None) -> Point | None:
     if not bar.fits(support):
         support = _picked(bar, point.gains if point is not None else bar.held, kept)
         point = bar.best(support)
+    if not tries and point is not None:
+        return point
     point = _filled(bar, support, point) or _repaired(bar, kept)
-    return None if point is None else _improved(bar, point, _tries(bar, TRIES), SHARE)
+    return None if point is None else _improved(bar, point, _tries(bar, tries), SHARE)
 
 
 def _filled(bar: Bar, support: BoolArray, point: Point | None) -> Point | None:

@@ -31,7 +31,8 @@ def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -
 
     Names that may not be held at all leave first, then the smallest holdings, for half the turnover together. A name above that
     is sold down, not below its least weight; where it may not be held and its least weight is above half the turnover, it is
-    sold out alone, with all of the turnover, and cash is idle for a bar. Where the limits could not hold besides, less leaves.
+    sold out alone, with all of the turnover, and cash is idle for a bar. Where the limits could not hold besides, or cash would
+    be idle, less leaves or nobody.
 
     Parameters
     ----------
@@ -43,15 +44,26 @@ def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -
     point : Point, optional
         A portfolio of them: of the names that shall enter, the largest come first.
     """
-    whole = Stage(support, np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0), np.zeros(len(support), bool))
     if turnover == np.inf or _is_free(bar, support):
-        return whole
-    stage = whole
-    for part in _PARTS:
-        stage = _stage(bar, whole, turnover, 0.5 * part * turnover, point)
-        if stage.alone or _holds(bar, stage, turnover):
-            break
-    return stage
+        return _whole(bar, support)
+    barred = (bar.held > 0) & ~bar.allowed & ~bar.fixed
+    stay = _stage(bar, _whole(bar, support | ((bar.held > 0) & ~barred)), turnover, 0.0, turnover, point)
+    if bar.limits.total - float(bar.held.sum()) >= turnover and not barred.any():
+        return stay  # cash for more than can be bought: nobody leaves before the account is invested
+    whole, stages = _whole(bar, support), []
+    # Rather no idle cash than a place that is free sooner; and where some is idle in any case, as little as possible.
+    for part in (*_PARTS, None):
+        half = 0.5 * (part or 0.0) * turnover
+        stages.append(stay if part is None else _stage(bar, whole, turnover, half, half, point))
+        if stages[-1].alone or _holds(bar, stages[-1], turnover, idle=False):
+            return stages[-1]
+    orderly = stages if barred.any() else stages[::-1]
+    return next((stage for stage in orderly if _holds(bar, stage, turnover, idle=True)), stages[-2])
+
+
+def _whole(bar: Bar, support: BoolArray) -> Stage:
+    """All of these names, at once."""
+    return Stage(support, np.where(support, bar.floor, 0.0), np.where(support, bar.cap, 0.0), np.zeros(len(support), bool))
 
 
 def _is_free(bar: Bar, support: BoolArray) -> bool:
@@ -65,11 +77,12 @@ def _is_free(bar: Bar, support: BoolArray) -> bool:
     return not (bar.counted or np.count_nonzero(support) > bar.most or bar.floor[enters].any())
 
 
-def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point | None) -> Stage:
+def _stage(bar: Bar, whole: Stage, turnover: float, sells: float, buys: float, point: Point | None) -> Stage:
+    """Names leave for at most `sells` together, and enter with least weights of at most `buys`."""
     held, least = bar.held, bar.limits.least
     support, lower, upper = whole.support.copy(), whole.lower.copy(), whole.upper.copy()
     leaving = np.zeros(len(held), bool)
-    left = budget
+    left = sells
     gone = np.flatnonzero((held > 0) & ~support)
     for i in gone[np.lexsort((gone, held[gone], bar.allowed[gone]))].tolist():
         if held[i] <= left + _ROUNDING:
@@ -87,22 +100,42 @@ def _stage(bar: Bar, whole: Stage, turnover: float, budget: float, point: Point 
             upper[i] = max(min(upper[i], bar.cap[i]), lower[i])
         else:
             lower[i] = min(least[i], upper[i])
-    enters = np.flatnonzero(support & (held == 0))
-    support[enters] = False
-    weight = np.zeros(len(enters)) if point is None else point.weights[enters]
-    counts, count = bar.groups.rows @ support, int(np.count_nonzero(support))
-    for i in enters[np.lexsort((enters, -weight, ~bar.forced[enters]))].tolist():
-        inside = bar.groups.rows[:, i] > 0
-        if count < bar.most and bar.floor[i] <= budget and not np.any(counts[inside] >= bar.group_most[inside]):
-            support[i] = True
-            count, budget = count + 1, budget - bar.floor[i]
-            counts[inside] += 1
+    _enter(bar, support, buys, point)
     lower[~support] = upper[~support] = 0.0
     return Stage(support, lower, upper, leaving)
 
 
-def _holds(bar: Bar, stage: Stage, turnover: float) -> bool:
-    """Whether the limits can hold together with the turnover."""
+def _enter(bar: Bar, support: BoolArray, buys: float, point: Point | None) -> None:
+    """Take the names that would enter from the support, but for those whose least weights can be bought, in its place.
+
+    Names that must be held come first, whatever can be bought of them; then names of groups that are short of their least; then
+    the largest. What groups are short of is not spent on others.
+    """
     groups = bar.groups
-    region = Region(stage.lower, stage.upper, bar.held, bar.limits.total, groups.members, groups.lower, groups.upper, turnover)
+    enters = np.flatnonzero(support & (bar.held == 0))
+    support[enters] = False
+    weight = np.zeros(len(enters)) if point is None else point.weights[enters]
+    short = np.maximum(groups.lower - groups.rows @ bar.held, 0.0)
+    wanted = (groups.rows[short > 0.0].sum(axis=0) > 0.0)[enters]
+    spare = buys - float(short.sum())
+    counts, count = groups.rows @ support, int(np.count_nonzero(support))
+    order = np.lexsort((enters, -weight, ~wanted, ~bar.forced[enters]))
+    for i, first in zip(enters[order].tolist(), wanted[order].tolist(), strict=True):
+        inside = groups.rows[:, i] > 0
+        if count >= bar.most or np.any(counts[inside] >= bar.group_most[inside]):
+            continue
+        if bar.forced[i] or bar.floor[i] <= (buys if first else min(buys, spare)) + _ROUNDING:
+            support[i] = True
+            count, buys = count + 1, max(buys - bar.floor[i], 0.0)
+            spare -= 0.0 if first else bar.floor[i]
+            counts[inside] += 1
+
+
+def _holds(bar: Bar, stage: Stage, turnover: float, *, idle: bool) -> bool:
+    """Whether the limits can hold together with the turnover; `idle`: with as much cash as that leaves."""
+    groups, total = bar.groups, bar.limits.total
+    if idle:
+        sold = float(np.maximum(bar.held - stage.upper, 0.0).sum())
+        total = max(min(total, float(bar.held.sum()) + turnover - 2.0 * sold), 0.0)
+    region = Region(stage.lower, stage.upper, bar.held, total, groups.members, groups.lower, groups.upper, turnover)
     return nearest(bar.wish, region, Metric(bar.metric.d, bar.metric.B[:, :0])).feasible  # any metric will do

@@ -1,0 +1,1 @@
+from .learner import ShareCounts as ShareCounts

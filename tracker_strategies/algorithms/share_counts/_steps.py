@@ -1,0 +1,135 @@
+r"""A Gauss-Newton step of several members at once: in coordinates in which a prior is normal, within the budget.
+
+Each minimises :math:`\tfrac12 d'(DCD + \delta)d + g'd` over the hyperplane :math:`(a \circ D) \cdot d = 0`, with matrices C that
+are known by their products with vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tracker_strategies.algorithms._validation import Array
+from tracker_strategies.algorithms.numerics.lapack import lapack
+from tracker_strategies.algorithms.share_counts._moments import Moments
+
+RESIDUAL, MOST_PRODUCTS = 1e-2, 40
+"""Conjugate gradients end when the residual is this share of the first one, or after so many products. A tighter residual did not
+track better."""
+LEAST_ROOT = 1e-3
+"""Least value of (v/v0)^(1/kappa) after a step."""
+TINY = 1e-300
+
+
+class Tangent(NamedTuple):
+    """Where K members stand, and in which units they move: v + D o d is where a small step d leads.
+
+    Attributes
+    ----------
+    root : ndarray, shape (K, N)
+        (v/v0)^(1/kappa); 1 for kappa = 0.
+    r : ndarray, shape (K, N)
+        v in the coordinates in which its prior is N(0, 1).
+    D : ndarray, shape (K, N)
+        Derivative of v with respect to r.
+    """
+
+    root: Array
+    r: Array
+    D: Array
+
+
+def tangent(v: Array, v0: Array, kappas: Sequence[float]) -> Tangent:
+    r"""Return the coordinates of :math:`v = v_0 e^r`, or :math:`v_0 (1 + r/\kappa)^\kappa` for :math:`\kappa > 0`; all > 0."""
+    ratio = v / v0
+    root, r = np.ones(v.shape), np.empty(v.shape)
+    for k, kappa in enumerate(kappas):
+        if kappa == 0.0:
+            np.log(ratio[k], out=r[k])
+        else:
+            root[k] = ratio[k] if kappa == 1.0 else ratio[k] ** (1.0 / kappa)
+            np.subtract(root[k], 1.0, out=r[k])
+            r[k] *= kappa
+    return Tangent(root, r, v / root)
+
+
+def moved(v: Array, v0: Array, at: Tangent, d: Array, kappas: Sequence[float]) -> Array:
+    """Return v after a step d."""
+    new = np.empty(v.shape)
+    for k, kappa in enumerate(kappas):
+        if kappa == 0.0:
+            np.exp(d[k], out=new[k])
+            new[k] *= v[k]
+        else:
+            root = np.maximum(at.root[k] + d[k] / kappa, LEAST_ROOT)
+            np.multiply(v0[k], root if kappa == 1.0 else root**kappa, out=new[k])
+    return new
+
+
+def solved(moments: Moments, D: Array, delta: Array, g: Array, normal: Array, *, exact: bool) -> tuple[Array, int]:
+    """Return the steps of K members, shape (K, N), and the number of products that they took.
+
+    Parameters
+    ----------
+    moments : Moments
+    D, g, normal : ndarray, shape (K, N)
+        Names that shall not move have 0 in all three.
+    delta : ndarray, shape (K,)
+        >= 0; a member with 0 knows nothing, and stays.
+    exact : bool
+        By factorisation, O(N^3), instead of conjugate gradients.
+    """
+    size = np.einsum("kn,kn->k", normal, normal)
+    members = np.flatnonzero((delta > 0.0) & (size > 0.0) & np.isfinite(delta)).tolist()
+    if exact:
+        return _factorised(moments, D, delta, g, normal, members), 0
+    return _conjugate_gradients(moments, D, delta, g, normal / np.sqrt(np.maximum(size, TINY))[:, None], members)
+
+
+def _factorised(moments: Moments, D: Array, delta: Array, g: Array, normal: Array, members: list[int]) -> Array:
+    d = np.zeros(D.shape)
+    for k in members:
+        H = D[k][:, None] * moments.matrix(k) * D[k]
+        H.flat[:: len(H) + 1] += delta[k]
+        sides = np.empty((2, len(H)))
+        sides[0], sides[1] = g[k], normal[k]
+        _, found, singular = lapack().dposv(H.T, sides.T)
+        if not singular:
+            along, across = found.T
+            d[k] = across * (float(normal[k].dot(along)) / float(normal[k].dot(across))) - along
+    return d
+
+
+def _conjugate_gradients(
+    moments: Moments, D: Array, delta: Array, g: Array, normal: Array, members: list[int]
+) -> tuple[Array, int]:
+    """All members go in step; one that has arrived waits. `normal` has length 1."""
+    d, products = np.zeros(D.shape), 0
+    residual = np.einsum("kn,kn->k", normal, g)[:, None] * normal
+    residual -= g
+    p, Hp, scaled = residual.copy(), np.zeros(D.shape), np.empty(D.shape)
+    left = np.einsum("kn,kn->k", residual, residual)
+    enough = RESIDUAL * RESIDUAL * left
+    shift = delta[:, None]
+    members = [k for k in members if 0.0 < left[k] < np.inf]
+    for _ in range(MOST_PRODUCTS):
+        if not members:
+            break
+        np.multiply(D, p, out=scaled)
+        moments.times(scaled, members, Hp)
+        products += len(members)
+        Hp *= D
+        Hp += shift * p
+        Hp -= np.einsum("kn,kn->k", normal, Hp)[:, None] * normal
+        curvature = np.einsum("kn,kn->k", p, Hp)
+        step = np.zeros(len(D))
+        step[members] = left[members] / np.maximum(curvature[members], TINY)
+        d += step[:, None] * p
+        residual -= step[:, None] * Hp
+        before, left = left, np.einsum("kn,kn->k", residual, residual)
+        members = [k for k in members if enough[k] < left[k] < np.inf]
+        p *= (left / np.maximum(before, TINY))[:, None]
+        p += residual
+    return d, products

@@ -1,0 +1,53 @@
+"""When names are chosen anew, and how far a decision goes on its way to the best amounts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
+from tracker_strategies.execution.mandate.names.choosing import REVIEW_TRIES, TRIES
+
+#: Of a learner that has no view: names are looked at on every bar, and decisions go the whole way.
+ALWAYS: tuple[int | None, float] = (None, 1.0)
+
+
+class Pacing:
+    """Follows the pace of a learner, whatever the schedule of trades is.
+
+    A review that falls between two trades counts for the next one, and so does the way that was not gone on the bars between.
+    """
+
+    def __init__(self) -> None:
+        self._reviewed: int | None = None  # reviews of the learner that have been acted on
+        self._bars = 0  # since the last decision
+        self._now = (TRIES, 1.0)
+
+    def pass_bar(self) -> None:
+        """A bar has passed."""
+        self._bars += 1
+
+    def decide(self, pace: tuple[int | None, float], *, entered: bool, again: bool) -> tuple[int, float]:
+        """How many exchanges of names to try for a decision, and the share of the way to go; `again`: as for the one before."""
+        if again:
+            return self._now
+        reviews, speed = pace
+        tries = TRIES if reviews is None else REVIEW_TRIES if reviews != self._reviewed or not entered else 0
+        self._reviewed = reviews
+        self._now = (tries, 1.0 - (1.0 - speed) ** max(self._bars, 1) if entered else 1.0)
+        self._bars = 0
+        return self._now
+
+    def review_again(self) -> None:
+        """Choose names at the next decision too: not all that this one wanted could be done."""
+        self._reviewed = None
+
+
+def on_the_way(held: FloatArray, goal: FloatArray, stays: BoolArray, share: float) -> FloatArray:
+    """Weights between what is held and a goal. What does not stay is sold at once; the money goes to names below their goal."""
+    now = np.where(stays, held, 0.0)
+    free = float(goal.sum() - now.sum())
+    short = np.maximum(goal - now, 0.0) if free > 0.0 else np.maximum(now - goal, 0.0)
+    missing = float(short.sum())
+    if missing > 0.0:
+        now = now + short * (free / missing)
+    return np.asarray(now + share * (goal - now))
