@@ -63,7 +63,7 @@ def test_whatever_decides_a_row_is_a_part_of_the_code_version():
     hashed = {name for name, _ in deciding_sources()}
     needed = needed_by("tracker_strategies.research.numpy_replay") | needed_by("tracker_strategies.runner")
     # Where runs are read and written, and what metrics.json says beside the figures: no figure of a row is in them.
-    words = {"tracker_strategies/analysis/runfolder.py", "tracker_strategies/analysis/goals.py"}
+    words = {f"tracker_strategies/analysis/{name}.py" for name in ("runfolder", "places", "goals")}
     assert needed - hashed <= words
     assert len(needed) > 50
     assert {"datafeeds/panel.py", "tracker_strategies/strategies/tracker.py", "tracker_strategies/_checks.py"} <= needed

@@ -14,6 +14,7 @@ import pytest
 
 from datafeeds import synthetic_market
 from tests.research.sweeps.test_run import rows_of
+from tests.storm.hostile_cells.driver import sweep_of as hostile
 from tracker_strategies import CostModel
 from tracker_strategies.research.sweeps import Space, Sweep, WorkerError, run_sweep
 from tracker_strategies.research.sweeps.running.driver import Unwatched
@@ -212,6 +213,17 @@ def test_a_cell_that_takes_its_worker_down_is_a_row_with_its_error(sweep, undist
         again = run_sweep(sweep, tmp_path, scheduler=cluster.scheduler_address, retry=True)
         assert (again.ran, again.failed) == (len(bad), 0)
     assert rows_of(tmp_path) == undisturbed
+
+
+@pytest.mark.slow
+def test_hostile_cells_take_no_worker_down(worker, scheduler, tmp_path):
+    one, acts = worker(), ("nothing-0", "segfault-1", "sleep-2", "leave-3", "nothing-4")
+    wait_for_workers(scheduler, 1)
+    summary = run_sweep(hostile(acts, str(tmp_path)), tmp_path / "sweep", scheduler=scheduler, cell_seconds=6.0)
+    assert (summary.ran, summary.failed) == (6, 3)
+    errors = sorted(r["error"].partition(":")[0] for r in rows_of(tmp_path / "sweep") if r["status"] == "error")
+    assert errors == ["CellDiedError", "CellTimeError", "SystemExit"]
+    assert one.poll() is None
 
 
 def test_a_scheduler_without_workers_is_a_named_error(sweep, scheduler, tmp_path, monkeypatch):
