@@ -77,7 +77,7 @@ def test_a_changed_removed_or_added_row_of_any_table_stops_every_command(account
             lambda: next_step(account),
             lambda: next_step(account, verify=True),
             lambda: status_of(PaperAccount(account.folder)),
-            lambda: PaperAccount(account.folder).flatten(),
+            lambda: PaperAccount(account.folder).change_limits({"max_orders": 9}),
         ):
             with pytest.raises(JournalError, match=rf"{table}.*: not what was written there; .*restore it from a copy"):
                 command()

@@ -131,6 +131,7 @@ create table events (
     kind text not null,
     text text not null
 ) strict;
+create index events_by_kind on events (kind);
 
 -- The strategy's state after a decision, so that the next step need not replay everything.
 create table checkpoints (
