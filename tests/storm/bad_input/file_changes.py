@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from io import BytesIO
 from typing import Any
 
@@ -122,8 +123,9 @@ def packed(content: bytes, rng: np.random.Generator) -> bytes:
 def swollen(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
     """Little when packed, and much when not."""
     head, size = ",".join(["date", *frame.columns]).encode() + b"\n", int(rng.integers(1, 60)) << 20
-    body = (b"," * size, b"\n" * size, b"2020-01-01,1" + b"1" * size, b'"' + b"\n" * size, (b"," * 5000 + b"\n") * (size // 5001))
-    return gzip.compress(head + body[int(rng.integers(len(body)))], 1)
+    unit = (b",", b"\n", b"1", b'"\n', b"," * 5000 + b"\n", b"2020-01-01,1,1\n")[int(rng.integers(6))]
+    block, packer = unit * ((1 << 20) // len(unit)), zlib.compressobj(1, wbits=31)
+    return packer.compress(head) + b"".join(packer.compress(block) for _ in range(size >> 20)) + packer.flush()
 
 
 def as_parquet(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
