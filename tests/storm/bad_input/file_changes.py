@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -79,28 +80,34 @@ def flipped(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(data)
 
 
+def _edited_once(rows: list[list[str]], rng: np.random.Generator) -> list[list[str]]:
+    r, how = int(rng.integers(1, len(rows))), int(rng.integers(10))
+    if how <= 2:
+        rows[r][int(rng.integers(len(rows[r])))] = str(rng.choice(CELLS))
+    elif how == 3:
+        rows[r][0] = str(rng.choice(DATES))
+    elif how == 4:
+        rows[0][int(rng.integers(len(rows[0])))] = str(rng.choice(HEADERS))
+    elif how == 5:
+        rows.insert(r, rows[int(rng.integers(len(rows)))][:])
+    elif how == 6:
+        rows[r] = rows[r][:-1] if rng.random() < 0.5 else [*rows[r], "1"]
+    elif how == 7:
+        rows.insert(r, [str(rng.choice(["", " ", ",", '"', "#", "\x00"]))])
+    elif how == 8:
+        rows = [row[::-1] for row in rows] if rng.random() < 0.3 else rows[:1] + rows[:0:-1]
+    elif how == 9:
+        i = int(rng.integers(len(rows[0])))
+        rows = [row[:i] + row[i : i + 1] + row[i:] for row in rows]
+    return rows
+
+
 def edited(text: str, rng: np.random.Generator) -> str:
     """A CSV with cells, dates, rows or names that are not as they should be."""
     rows = [line.split(",") for line in text.splitlines()]
     for _ in range(int(rng.choice([1, 1, 2, 4]))):
-        r, how = int(rng.integers(1, len(rows))), int(rng.integers(10))
-        if how <= 2:
-            rows[r][int(rng.integers(len(rows[r])))] = str(rng.choice(CELLS))
-        elif how == 3:
-            rows[r][0] = str(rng.choice(DATES))
-        elif how == 4:
-            rows[0][int(rng.integers(len(rows[0])))] = str(rng.choice(HEADERS))
-        elif how == 5:
-            rows.insert(r, rows[int(rng.integers(len(rows)))][:])
-        elif how == 6:
-            rows[r] = rows[r][:-1] if rng.random() < 0.5 else [*rows[r], "1"]
-        elif how == 7:
-            rows.insert(r, [str(rng.choice(["", " ", ",", '"', "#", "\x00"]))])
-        elif how == 8:
-            rows = [row[::-1] for row in rows] if rng.random() < 0.3 else rows[:1] + rows[:0:-1]
-        elif how == 9:
-            i = int(rng.integers(len(rows[0])))
-            rows = [row[:i] + row[i : i + 1] + row[i:] for row in rows]
+        with suppress(ValueError, IndexError):  # of a row that is gone by now
+            rows = _edited_once(rows, rng)
     ends = str(rng.choice(["\n", "\n", "\r\n", "\r", "\n\n", ";\n"]))
     return str(rng.choice(["", "", "\ufeff", "\n", " "])) + ends.join(",".join(row) for row in rows) + ends
 
