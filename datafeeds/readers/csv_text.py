@@ -216,7 +216,7 @@ class Header:
     def names(self) -> tuple[list[str], int]:
         """The names of the columns, and where the rows begin."""
         try:
-            header = next(csv.reader(io.StringIO(self._line.decode("utf-8-sig").strip())), [])
+            header = next(csv.reader(io.StringIO(self._line.decode("utf-8-sig").strip()), strict=True), [])
         except (UnicodeDecodeError, csv.Error) as error:
             raise DataError(f"the header is not CSV in UTF-8: {error}") from None
         header = [name.strip() for name in header]

@@ -1,5 +1,6 @@
 """The fault storm: whatever goes wrong between here and Yahoo ends in the outcome that is documented, and spoils nothing."""
 
+import argparse
 import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -26,6 +27,8 @@ from tests.datafeeds.yahoo.server import (
     walk,
     weekdays,
 )
+from tests.storm import yahoo as yahoo_storm
+from tests.storm.bad_input.many import outcomes
 
 DAYS = weekdays("2023-01-02", 60)
 FAST = Patience(timeout=1.0, retries=1, pause=0.01, rate_limit_pause=0.01, longest_wait=0.05, lock_wait=10.0)
@@ -283,3 +286,12 @@ def test_generated_bodies_have_the_shape_that_yahoo_sends(yahoo):
     closes = result["indicators"]["quote"][0]["close"]
     assert closes == [float(np.float32(price)) for price in closes]  # single precision, as Yahoo's
     assert yahoo.chart("NIX", {}) == (404, NOT_FOUND)
+
+
+# -- at random -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_small_storm_of_lies():
+    """Many more: ``python -m tests.storm yahoo``."""
+    given = argparse.Namespace(seed=5, first=0, count=12, jobs=1)
+    assert [outcome for outcome in outcomes(yahoo_storm.trial, given, 300.0) if outcome.wrong] == []

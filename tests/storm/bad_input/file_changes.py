@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -78,28 +80,34 @@ def flipped(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(data)
 
 
+def _edited_once(rows: list[list[str]], rng: np.random.Generator) -> list[list[str]]:
+    r, how = int(rng.integers(1, len(rows))), int(rng.integers(10))
+    if how <= 2:
+        rows[r][int(rng.integers(len(rows[r])))] = str(rng.choice(CELLS))
+    elif how == 3:
+        rows[r][0] = str(rng.choice(DATES))
+    elif how == 4:
+        rows[0][int(rng.integers(len(rows[0])))] = str(rng.choice(HEADERS))
+    elif how == 5:
+        rows.insert(r, rows[int(rng.integers(len(rows)))][:])
+    elif how == 6:
+        rows[r] = rows[r][:-1] if rng.random() < 0.5 else [*rows[r], "1"]
+    elif how == 7:
+        rows.insert(r, [str(rng.choice(["", " ", ",", '"', "#", "\x00"]))])
+    elif how == 8:
+        rows = [row[::-1] for row in rows] if rng.random() < 0.3 else rows[:1] + rows[:0:-1]
+    elif how == 9:
+        i = int(rng.integers(len(rows[0])))
+        rows = [row[:i] + row[i : i + 1] + row[i:] for row in rows]
+    return rows
+
+
 def edited(text: str, rng: np.random.Generator) -> str:
     """A CSV with cells, dates, rows or names that are not as they should be."""
     rows = [line.split(",") for line in text.splitlines()]
     for _ in range(int(rng.choice([1, 1, 2, 4]))):
-        r, how = int(rng.integers(1, len(rows))), int(rng.integers(10))
-        if how <= 2:
-            rows[r][int(rng.integers(len(rows[r])))] = str(rng.choice(CELLS))
-        elif how == 3:
-            rows[r][0] = str(rng.choice(DATES))
-        elif how == 4:
-            rows[0][int(rng.integers(len(rows[0])))] = str(rng.choice(HEADERS))
-        elif how == 5:
-            rows.insert(r, rows[int(rng.integers(len(rows)))][:])
-        elif how == 6:
-            rows[r] = rows[r][:-1] if rng.random() < 0.5 else [*rows[r], "1"]
-        elif how == 7:
-            rows.insert(r, [str(rng.choice(["", " ", ",", '"', "#", "\x00"]))])
-        elif how == 8:
-            rows = [row[::-1] for row in rows] if rng.random() < 0.3 else rows[:1] + rows[:0:-1]
-        elif how == 9:
-            i = int(rng.integers(len(rows[0])))
-            rows = [row[:i] + row[i : i + 1] + row[i:] for row in rows]
+        with suppress(ValueError, IndexError):  # of a row that is gone by now
+            rows = _edited_once(rows, rng)
     ends = str(rng.choice(["\n", "\n", "\r\n", "\r", "\n\n", ";\n"]))
     return str(rng.choice(["", "", "\ufeff", "\n", " "])) + ends.join(",".join(row) for row in rows) + ends
 
@@ -122,8 +130,9 @@ def packed(content: bytes, rng: np.random.Generator) -> bytes:
 def swollen(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
     """Little when packed, and much when not."""
     head, size = ",".join(["date", *frame.columns]).encode() + b"\n", int(rng.integers(1, 60)) << 20
-    body = (b"," * size, b"\n" * size, b"2020-01-01,1" + b"1" * size, b'"' + b"\n" * size, (b"," * 5000 + b"\n") * (size // 5001))
-    return gzip.compress(head + body[int(rng.integers(len(body)))], 1)
+    unit = (b",", b"\n", b"1", b'"\n', b"," * 5000 + b"\n", b"2020-01-01,1,1\n")[int(rng.integers(6))]
+    block, packer = unit * ((1 << 20) // len(unit)), zlib.compressobj(1, wbits=31)
+    return packer.compress(head) + b"".join(packer.compress(block) for _ in range(size >> 20)) + packer.flush()
 
 
 def as_parquet(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
