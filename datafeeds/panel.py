@@ -164,8 +164,8 @@ class MarketPanel:
             (late listing) and after the last one (delisting) are always allowed for assets. Of targets they are refused by
             default; with "freeze" the panel begins with the first date on which every target has a level and ends with the last
             before one of them ends: a :class:`~datafeeds.errors.DataWarning` and the panel's ``cut`` say what was left off.
-            "live" is "freeze" for prices that go on: a target without a level on up to ten newest bars, while another has one, is on
-            holiday.
+            "live" is "freeze" for prices that go on: a target without a level on up to ten newest bars, while another has one, is
+            on holiday.
         """
         parts = parts_of_frame(prices, (targets,) if isinstance(targets, str) else tuple(targets), bars or {}, gaps, source)
         lost = parts.pop("lost")
