@@ -158,12 +158,14 @@ class MarketPanel:
             Column(s) to track. They are not investable.
         bars : mapping with any of "open", "high", "low", "volume", optional
             Frames of the same shape, for the assets.
-        gaps : {"error", "freeze"}
+        gaps : {"error", "freeze", "live"}
             A price missing *between* two others is an error by default. With "freeze" it is a halt: the name keeps its weight and
             cannot be traded on that date, and a target that is missing keeps its last level. Missing prices before the first one
             (late listing) and after the last one (delisting) are always allowed for assets. Of targets they are refused by
             default; with "freeze" the panel begins with the first date on which every target has a level and ends with the last
             before one of them ends: a :class:`~datafeeds.errors.DataWarning` and the panel's ``cut`` say what was left off.
+            "live" is "freeze" for prices that go on: a target without a level on up to ten newest bars, while another has one, is
+            on holiday.
         """
         parts = parts_of_frame(prices, (targets,) if isinstance(targets, str) else tuple(targets), bars or {}, gaps, source)
         lost = parts.pop("lost")

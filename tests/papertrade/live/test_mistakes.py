@@ -4,7 +4,7 @@ import backtrader as bt
 import pytest
 
 from tests.markets import ordinary_feeds
-from tests.papertrade.harness import market, open_account, orders
+from tests.papertrade.harness import events, market, open_account, orders
 from tests.papertrade.live.order_by_order import Drawn
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.papertrade import PaperStore
@@ -170,7 +170,8 @@ def test_sessions_is_a_count(folder):
 
 
 def test_another_strategy_than_a_tracker_is_said_to_trade_the_account(folder):
-    cerebro, store, _ = set_up(folder, Drawn)
+    cerebro, store, account = set_up(folder, Drawn)
     store.add_to(cerebro)
     (run,) = cerebro.run()
-    assert any("opened for pa; Drawn trades it now" in text for text in run.told)
+    for told in (run.told, events(account, "strategy")):
+        assert any("opened for pa; Drawn trades it now" in text for text in told)

@@ -246,3 +246,18 @@ def test_calendars_are_read_and_mistakes_named():
         Calendars.parse("XNYS=B XLON").check(("A",))
     with pytest.raises(ParameterError, match="at which exchange does A trade"):
         Calendars.parse("XNYS=B").check(("A", "B"))
+
+
+@pytest.mark.filterwarnings("ignore::datafeeds.errors.DataWarning")
+def test_a_target_without_a_level_on_the_newest_bars_is_on_holiday_for_ten_bars_and_then_has_ended():
+    frame = pd.concat(tables(last="2024-02-29").values(), axis=1, sort=True)
+    for absent in (1, 10, 11):
+        short = frame.copy()
+        short.iloc[-absent:, short.columns.get_loc("NKY")] = np.nan
+        frozen = MarketPanel.from_frame(short, list(TARGETS), gaps="freeze")
+        going_on = MarketPanel.from_frame(short, list(TARGETS), gaps="live")
+        assert frozen.n_bars == len(frame) - absent
+        assert going_on.n_bars == len(frame) - max(0, absent - 10)
+        assert bool(going_on.cut) == (absent > 10)
+    short.loc[short.index[-1], list(TARGETS)] = np.nan
+    assert MarketPanel.from_frame(short, list(TARGETS), gaps="live").dates[-1] < short.index[-1].to_numpy()

@@ -94,9 +94,8 @@ def _check_strategy(store: PaperStore, cerebro: Any) -> None:
     cls, _, params = added[0]
     own = load_strategy(config.strategy)
     if not issubclass(cls, TrackerStrategy):
-        store.put_notification(
-            f"the account was opened for {config.strategy}; {cls.__name__} trades it now: do not step it by command meanwhile"
-        )
+        store.foreign = f"the account was opened for {config.strategy}; {cls.__name__} trades it now: do not step it by command"
+        store.put_notification(store.foreign)
         return
     # A class of one's own derived from the account's strategy is that strategy; another of this project's is not.
     if next((kind for kind in cls.__mro__ if kind is own or kind in STRATEGIES), None) is not own:

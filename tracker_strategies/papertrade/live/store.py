@@ -29,7 +29,6 @@ from tracker_strategies.errors import LockedError, TrackerError, UniverseError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.brokers.base import Status
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_before_the_open
 from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError, StaleDataError
@@ -80,6 +79,8 @@ class PaperStore:
         self._runs = self._stopped = False
         self._wish: Wish | None = None  # of the night, while it cannot be carried out
         self._done = ""  # the session whose night is over
+        #: Said of a strategy that the account was not opened for, until it is in the journal.
+        self.foreign = ""
         #: Whether the last session has been delivered.
         self.over = False
         self._take_in(move_on=False)
@@ -261,16 +262,19 @@ class PaperStore:
                 return False
         self._failed = ""
         if before is None:
-            self._log(broker.rejected, session)
+            self._log(
+                [*((("strategy", self.foreign),) if self.foreign else ()), *(("rejected", t) for t in broker.rejected)], session
+            )
+            self.foreign = ""
             self._left = None if self._left is None else self._left - 1
         return True
 
-    def _log(self, rejected: list[str], session: str) -> None:
-        """Orders that the account could not take are events of its journal."""
-        if rejected:
-            with account_lock(self.account.folder), self.account.journal() as journal, journal.transaction("rejected orders"):
-                for text in rejected:
-                    journal.note(str(Status.REJECTED), text, session)
+    def _log(self, events: list[tuple[str, str]], session: str) -> None:
+        """Who trades the account, and orders that it could not take, are events of its journal."""
+        if events:
+            with account_lock(self.account.folder), self.account.journal() as journal, journal.transaction("events"):
+                for kind, text in events:
+                    journal.note(kind, text, session)
 
     def _make_wish(self) -> Wish:
         """What the strategy wants tonight."""

@@ -67,9 +67,16 @@ class Calendars:
 
     def home(self, name: str) -> str | None:
         """The exchange of a name; None when nobody told."""
-        told = dict(self.homes)
-        rest = [code for code in self.codes if code not in told.values()]
-        return told.get(name, rest[0] if self.homes and rest else None)
+        return self._told.get(name, self._rest)
+
+    @cached_property
+    def _told(self) -> dict[str, str]:
+        return dict(self.homes)
+
+    @cached_property
+    def _rest(self) -> str | None:
+        """Where names trade that are in no list."""
+        return next((code for code in self.codes if code not in self._told.values()), None) if self.homes else None
 
     def closed(self, names: Sequence[str], session: str) -> BoolArray:
         """(N,) names whose exchange does not trade on that date."""
