@@ -32,6 +32,7 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
         nonlocal shown
         if kind == "split":
             server.steer("split", name=victim, ratio=ratio)
+            here.splits = {victim: ratio}
             shown = k + int(rng.integers(1, 3))  # the source shows it one or two sessions later
         elif kind == "rename":
             server.steer("rename", old=victim, new="NEW")
@@ -42,7 +43,7 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
 
     def step(k: int) -> None:
         before = len(_posts(server.state))
-        ahead = kind == "split" and struck and (not shown or k < shown)
+        ahead = kind == "split" and struck and k < shown and victim in server.state["positions"]
         said = here.step(k)
         named[said.partition(":")[0]] += 1
         if said.startswith("ReconcileError"):
@@ -65,7 +66,7 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
         if kind == "hours" and rng.random() < 0.6:
             _another_hour(here, k, rng)
         if kind == "split" and shown == k:
-            here.panel = _split(here.panel, victim, ratio, k)
+            here.panel, here.splits = _split(here.panel, victim, ratio, k), {}
             (here.folder / "actions.csv").write_text(f"date,symbol,kind,value\n{SESSIONS[k - 1].date()},{victim},split,{ratio}\n")
         if plan.events[k - 1] == "halt":
             here.account.halt("a person")

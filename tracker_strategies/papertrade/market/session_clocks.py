@@ -94,7 +94,7 @@ class WallClock:
         place = bisect_right(self._sessions, session[:10])
         if not 0 < place < len(self._sessions):
             raise StaleDataError(
-                f"the calendar {self._name} reaches from {self._sessions[0]} to {self._sessions[-1]}, and a session is of {session}; "
+                f"the calendar {self._name} reaches from {self._sessions[0]} to {self._sessions[-1]}, not to {session}; "
                 "update exchange_calendars"
             )
         return _moment(self._closes[place - 1]), _moment(self._opens[place]), _moment(self._closes[place])
