@@ -28,16 +28,18 @@ def run(given: argparse.Namespace) -> int:
         chosen = range(given.first + (place - given.first) % len(KINDS), len(KINDS) * given.count, len(KINDS))
     cases = [(given.seed, index) for index in chosen]
     results: list[Result] = []
-    with get_context("fork").Pool(given.jobs, maxtasksperchild=50) as pool:
-        for result in pool.imap(_case, cases):
-            results.append(result)
-            for finding in result.findings:
-                print(f"{result.plan}\n    {finding}", flush=True)
-            if result.findings:
-                print(f"    again: python -m tests.storm accounts --case {result.plan.seed}:{result.plan.index}", flush=True)
-            elif given.case:
-                print(f"{result.plan}\n    nothing found", flush=True)
-    print(table(results))
+    try:
+        with get_context("fork").Pool(given.jobs, maxtasksperchild=50) as pool:
+            for result in pool.imap(_case, cases):
+                results.append(result)
+                for finding in result.findings:
+                    print(f"{result.plan}\n    {finding}", flush=True)
+                if result.findings:
+                    print(f"    again: python -m tests.storm accounts --case {result.plan.seed}:{result.plan.index}", flush=True)
+                elif given.case:
+                    print(f"{result.plan}\n    nothing found", flush=True)
+    finally:  # stopped in the middle, it tells what was tried
+        print(table(results), flush=True)
     return sum(bool(r.findings) for r in results)
 
 

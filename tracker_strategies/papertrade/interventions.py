@@ -18,7 +18,14 @@ from tracker_strategies.papertrade.brokers.sending import Sender, place
 from tracker_strategies.papertrade.brokers.settling import Splits, adopt, cancel_open, drop_intents, settle, strange_orders
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.deciding.tickets import client_id, make_tickets
-from tracker_strategies.papertrade.errors import BrokerError, ExitError, OrderRefusedError, PaperError
+from tracker_strategies.papertrade.errors import (
+    BrokerError,
+    BrokerKeysError,
+    BrokerUnavailableError,
+    ExitError,
+    OrderRefusedError,
+    PaperError,
+)
 from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.journal import now
 from tracker_strategies.papertrade.journal.ledger import Ledger
@@ -92,17 +99,16 @@ def flatten_account(
         All was done that could be, and something is left: positions that are not of the account's names (``strangers`` sells
         them, too), or that the broker does not sell.
     """
-    _clear(broker, pause)
     result = StepResult(decision=Kind.FLATTEN)
+    result.messages += _clear(broker, pause)
     sold: Sequence[str] = ()
     if ledger is not None:
         try:
             sold = _sell_by_the_books(ledger, broker, pause, result)
-        except BrokerError:
-            raise
         except PaperError as problem:
             result.messages.append(f"sold past the journal, which cannot be kept ({type(problem).__name__}: {problem})")
-            _clear(broker, pause)  # some may have been sent
+            result.messages += _clear(broker, pause)  # some may have been sent
+            result.sent = result.refused = 0
     left = _sell_the_rest(config, ledger, broker, pause, result, sold, strangers=strangers)
     if left:
         raise ExitError(
@@ -112,13 +118,19 @@ def flatten_account(
     return result
 
 
-def _clear(broker: Broker, pause: Callable[[float], None]) -> None:
-    """Cancel all that waits, and look until it has gone."""
-    cancel_waiting(broker)
-    for seconds in _LOOKS:
-        if not broker.open_orders():
-            return
-        pause(seconds)
+def _clear(broker: Broker, pause: Callable[[float], None]) -> list[str]:
+    """Cancel all that waits, and look until it has gone; say what did not. What can be sold is sold all the same."""
+    try:
+        cancel_waiting(broker)
+        for seconds in _LOOKS:
+            if not broker.open_orders():
+                return []
+            pause(seconds)
+    except BrokerKeysError:
+        raise
+    except PaperError as problem:
+        return [f"{type(problem).__name__}: {problem}"]
+    return ["some orders are still being cancelled at the broker"]
 
 
 def _sell_by_the_books(ledger: Ledger, broker: Broker, pause: Callable[[float], None], result: StepResult) -> list[str]:
@@ -185,7 +197,7 @@ def _sell_the_rest(
         ticket = Ticket(client_id(f"{config.name}-flat", moment, number, ticker), ticker, -size, 0.0)
         try:
             report: Report | None = place(broker, ticket, pause)
-        except OrderRefusedError as refusal:
+        except (OrderRefusedError, BrokerUnavailableError) as refusal:
             left.append(f"{size:g} {ticker} ({refusal})")
             continue
         result.sent += report is not None

@@ -35,6 +35,7 @@ class Account:
         self.lies: dict[str, str] = {}
         self.holiday = ""
         self.faults: list[str] = []
+        self.broken: list[str] = []
         self.fault_rate, self.rng, self.stall = 0.0, random.Random(0), 0.4
         self.log: list[list[Any]] = []
         self.canned: list[Any] = []

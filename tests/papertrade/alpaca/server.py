@@ -76,6 +76,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(status, text.encode("latin-1"))
         if (self.headers.get("APCA-API-KEY-ID"), self.headers.get("APCA-API-SECRET-KEY")) != (KEY, SECRET):
             return self.answer(401, {"code": 40110000, "message": "request is not authorized."})
+        if f"{self.command} {url.path}" in account.broken:
+            fault = "503"
         if fault.isdigit():
             headers = {"Retry-After": "1"} if fault == "429" else {}
             return self.answer(

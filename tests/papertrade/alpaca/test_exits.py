@@ -256,6 +256,31 @@ def test_flatten_says_what_the_broker_does_not_sell(folder, alpaca):
     assert account.flatten().sent == 6
 
 
+@pytest.mark.parametrize("broken", ["GET /v2/orders", "GET /v2/clock"])
+def test_flatten_needs_no_more_of_the_broker_than_positions_and_orders(folder, alpaca, broken):
+    """Asking for orders fails for good: nothing can be booked, and everything is sold."""
+    account = invested(folder, alpaca)
+    alpaca.steer("set", broken=[broken])
+    assert account.flatten().sent == 6
+    alpaca.steer("set", broken=[])
+    alpaca.steer("open", prices=closes(6))
+    assert held(alpaca) == {}
+    account.adopt()
+    assert _sizes(account) == [0.0] * 6
+
+
+def test_an_order_that_cannot_be_cancelled_stops_no_other(folder, alpaca):
+    account = invested(folder, alpaca)
+    step(account, 5)
+    waiting = [o for o in alpaca.state["orders"] if o["status"] == "accepted"]
+    alpaca.steer("set", broken=[f"DELETE /v2/orders/{waiting[0]['id']}"])
+    with pytest.raises(ExitError, match=f"1 of {len(waiting)} orders could not be cancelled"):
+        account.halt("fire", cancel_open_orders=True)
+    assert [o["id"] for o in alpaca.state["orders"] if o["status"] == "accepted"] == [waiting[0]["id"]]
+    with pytest.raises(ExitError, match=f"5 positions are being sold; not sold: .* {waiting[0]['symbol']} "):
+        account.flatten()
+
+
 # -- a journal that cannot be used ----------
 
 

@@ -53,7 +53,18 @@ def test_a_market_that_is_still_open_after_its_close_is_waited_for(folder, alpac
     alpaca.at("2024-05-06T20:01:00+00:00")
     result = step(account, 4)
     assert (result.sent, result.early, posts(alpaca)) == (0, True, [])
-    assert "the market is still open" in result.waits
+    assert "2024-05-06 has not closed yet" in result.waits
+    evening(alpaca, 4)
+    assert step(account, 4).sent == 6
+
+
+def test_a_bar_from_the_future_sends_nothing(folder, alpaca):
+    """By the clock of the data alone the session is over; the broker knows better, in its morning and while it trades."""
+    account = open_account(folder / "a", alpaca, clock="data")
+    for moment in ("2024-05-06T12:00:00+00:00", "2024-05-06T15:00:00+00:00"):
+        alpaca.at(moment)
+        alpaca.steer("set", open="15:00" in moment)
+        assert (step(account, 4).early, posts(alpaca)) == (True, [])
     evening(alpaca, 4)
     assert step(account, 4).sent == 6
 

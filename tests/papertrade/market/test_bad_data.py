@@ -45,6 +45,14 @@ def week():
     return MarketPanel(dates, base.symbols, base.close, base.targets, base.target_close)
 
 
+@pytest.mark.parametrize(("moment", "decision"), [("2024-03-09T00:05:00+00:00", "act"), ("2024-03-09T23:55:00+00:00", "act")])
+def test_a_market_that_never_closes_has_no_open_to_miss(folder, moment, decision):
+    pytest.importorskip("exchange_calendars")
+    panel = week()
+    account = wall_account(folder / "a", panel.rows(0, 2), moment, calendar="24/7")
+    assert account.step(panel.rows(0, 4)).decision == decision
+
+
 @pytest.mark.parametrize(
     ("moment", "rows", "newest", "decision"),
     [

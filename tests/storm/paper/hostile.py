@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from datafeeds import MarketPanel
+from tests.papertrade.harness import in_a_process
 from tests.storm.paper.places import Place
 from tests.storm.paper.plans import SESSIONS
 from tracker_strategies.errors import TrackerError
@@ -30,6 +32,7 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
         nonlocal shown
         if kind == "split":
             server.steer("split", name=victim, ratio=ratio)
+            here.splits = {victim: ratio}
             shown = k + int(rng.integers(1, 3))  # the source shows it one or two sessions later
         elif kind == "rename":
             server.steer("rename", old=victim, new="NEW")
@@ -40,7 +43,7 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
 
     def step(k: int) -> None:
         before = len(_posts(server.state))
-        ahead = kind == "split" and struck and (not shown or k < shown)
+        ahead = kind == "split" and struck and k < shown and victim in server.state["positions"]
         said = here.step(k)
         named[said.partition(":")[0]] += 1
         if said.startswith("ReconcileError"):
@@ -63,8 +66,15 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
         if kind == "hours" and rng.random() < 0.6:
             _another_hour(here, k, rng)
         if kind == "split" and shown == k:
-            here.panel = _split(here.panel, victim, ratio, k)
+            here.panel, here.splits = _split(here.panel, victim, ratio, k), {}
             (here.folder / "actions.csv").write_text(f"date,symbol,kind,value\n{SESSIONS[k - 1].date()},{victim},split,{ratio}\n")
+        if plan.events[k - 1] == "halt":
+            here.account.halt("a person")
+            before = len(_posts(server.state))
+            step(k)
+            if len(_posts(server.state)) > before:
+                found.append(f"session {k}: sent while halted")
+            here.account.resume()
         step(k)
         if k == strikes and night:
             strike(k)
@@ -138,11 +148,18 @@ def _late_or_twice(there: dict[str, Any]) -> list[str]:
     return found
 
 
+def _leave(here: Place) -> None:
+    with suppress(TrackerError):
+        here.account.flatten()
+
+
 def _exits(here: Place) -> list[str]:
     """Halt, cancel, flatten, adopt: each works, and at the end nothing is held, there or here."""
     assert here.server is not None
     found: list[str] = []
     try:
+        for point in here.plan.kills[0][:2]:  # killed on the way out
+            in_a_process(lambda: _leave(here), kill_at=point)
         here.account.halt("the end", cancel_open_orders=True)
         if [o for o in here.server.state["orders"] if o["status"] in ("accepted", "partially_filled")]:
             found.append("halt --cancel-open left an order open")

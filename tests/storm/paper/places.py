@@ -37,6 +37,7 @@ class Place:
         self.plan, self.folder, self.server, self.panel = plan, folder, server, plan.panel
         self.clock = "broker" if server is not None else plan.kind.partition(", ")[2].split()[0]
         self.moment = ""
+        self.splits: dict[str, float] = {}  # that the broker has booked and the panel does not show
         self.flag = folder / "raise"
         folder.mkdir()
 
@@ -118,7 +119,8 @@ class Place:
         """Opening prices of session k."""
         row = min(k, self.panel.n_bars) - 1
         opens = self.panel.close if self.panel.open is None else self.panel.open
-        return dict(zip(self.panel.symbols, np.asarray(opens[row]).tolist(), strict=True))
+        found = dict(zip(self.panel.symbols, np.asarray(opens[row]).tolist(), strict=True))
+        return {name: price / self.splits.get(name, 1.0) for name, price in found.items()}
 
     # -- the end ----------
 

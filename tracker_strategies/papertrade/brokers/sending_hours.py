@@ -59,7 +59,8 @@ class SendingHours:
             if not isinstance(self._clock, WallClock):
                 return Verdict()
             hours = self._clock.hours()
-        due, closes = self._calendar.session_after(session)
+        closed, due, closes = self._calendar.night_after(session)
+        follows = follows or closed >= due  # a market that never closes has no open that could be missed
         told = f"{hours.now:%Y-%m-%d %H:%M} UTC by {'the calendar' if self._broker.simulated else 'the clock of the broker'}"
         if follows:
             if hours.now < closes and (hours.is_open or hours.now >= due):
@@ -68,10 +69,8 @@ class SendingHours:
                 return Verdict(late=f"the buys of {session} had to be sent before {closes:%Y-%m-%d %H:%M}, and it is {told}")
         if hours.now >= due:
             return Verdict(late=f"{session} was decided for the open of {due:%Y-%m-%d %H:%M}, and it is {told}")
-        if hours.is_open:
-            return Verdict(
-                wait=f"the market is still open ({told}): the orders of {session} wait until it has closed; step again"
-            )
+        if hours.is_open or hours.now < closed:
+            return Verdict(wait=f"{session} has not closed yet ({told}): its orders wait until it has; step again")
         if hours.next_open.date() > due.date():
             return Verdict(
                 late=f"{session} was decided for the open of {due:%Y-%m-%d %H:%M}, and the broker opens next on "
@@ -85,7 +84,7 @@ class SendingHours:
 
     def _auction(self, session: str, now: datetime) -> Verdict:
         there = now.astimezone(_NEW_YORK)
-        due = self._calendar.session_after(session)[0].astimezone(_NEW_YORK)
+        due = self._calendar.night_after(session)[1].astimezone(_NEW_YORK)
         if not OPG_UNTIL <= there.time() < OPG_FROM:
             return Verdict()
         if there.date() < due.date():

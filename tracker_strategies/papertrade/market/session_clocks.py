@@ -85,12 +85,15 @@ class WallClock:
         place = int(np.searchsorted(self._opens, now, side="right"))
         return Hours(_moment(now), bool(place and now < self._closes[place - 1]), _moment(self._opens[place]))
 
-    def session_after(self, session: str) -> tuple[datetime, datetime]:
-        """Open and close of the session after one."""
+    def night_after(self, session: str) -> tuple[datetime, datetime, datetime]:
+        """When a session closes, and when the one after it opens and closes."""
         place = bisect_right(self._sessions, session[:10])
-        if place == len(self._sessions):
-            raise StaleDataError(f"the calendar {self._name} ends on {self._sessions[-1]}; update exchange_calendars")
-        return _moment(self._opens[place]), _moment(self._closes[place])
+        if not 0 < place < len(self._sessions):
+            raise StaleDataError(
+                f"the calendar {self._name} reaches from {self._sessions[0]} to {self._sessions[-1]}, not to {session}; "
+                "update exchange_calendars"
+            )
+        return _moment(self._closes[place - 1]), _moment(self._opens[place]), _moment(self._closes[place])
 
     def newest(self) -> str:
         """The last session that has closed."""
