@@ -120,10 +120,11 @@ class Moments(Part):
 
     def matrix(self, k: int) -> Array:
         """Return C_k, both triangles; O(N^2), or O(L N^2) from rows."""
-        if self._uppers[k] is None:
+        kept: Array | None = self._uppers[k]
+        if kept is None:
             rows, fading = self._weighted(k)
             return np.asarray((rows.T * fading).dot(rows))
-        upper = self._scales[k] * np.triu(self._uppers[k])
+        upper = float(self._scales[k]) * np.triu(kept)
         return np.asarray(upper + np.triu(upper, 1).T)
 
     # ------------------------------------------------------------------ names

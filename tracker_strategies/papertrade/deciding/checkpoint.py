@@ -30,6 +30,7 @@ from tracker_strategies.execution.mandate.record import Forced
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe, UniverseEvent
+from tracker_strategies.strategies.share_counts.published import InformedTracker, Published
 from tracker_strategies.strategies.target import Target
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -81,9 +82,11 @@ _CLASSES: dict[str, type] = {
     "fill guard": FillGuard,
     "forced": Forced,
     "group": Group,
+    "informed tracker": InformedTracker,
     "keeper": Keeper,
     "limits": Limits,
     "mandate": Mandate,
+    "published": Published,
     "rebalancer": Rebalancer,
     "schedule": Schedule,
     "target": Target,
