@@ -13,6 +13,7 @@ from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.numerics.drift import drifted
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
+from tracker_strategies.algorithms.share_counts._factors import FactorModel
 from tracker_strategies.algorithms.share_counts._members import Members
 from tracker_strategies.algorithms.share_counts._settings import settings
 from tracker_strategies.algorithms.share_counts._stack import Stack
@@ -27,7 +28,7 @@ LEAST_EXCESS = 1e-6
     shows=("noise", "error"),
     examples=lambda n: (
         {},
-        {"gamma": [0.98, 0.2], "ridge": 0.01, "prior": "equal", "inertia": 3.0, "kappa": [2.0, 1.0], "exact": True},
+        {"gamma": [0.98, 0.2], "ridge": 0.01, "prior": "equal", "inertia": 3.0, "kappa": [2.0, 1.0], "exact": True, "factors": 3},
     ),
 )
 class ShareCounts(OnlineAlgorithm):
@@ -83,6 +84,11 @@ class ShareCounts(OnlineAlgorithm):
     prior_weights : array_like, shape (N,), optional
         Known weights of the index at the start, or a proxy of sizes, >= 0: they take the place of the inverse volatility. Later
         ones may be told by :meth:`publish`.
+    factors : int, default 0
+        Number of factors in the :meth:`metric` by which a mandate with few names, or other limits, finds the nearest portfolio; 0
+        for none.
+    review_offset : int, default 0
+        Bars by which the regular estimates of the metric are shifted.
 
     Notes
     -----
@@ -106,6 +112,7 @@ class ShareCounts(OnlineAlgorithm):
     _state: ClassVar[tuple[str, ...]] = (
         "_members",
         "_stack",
+        "_factors",
         "_error",
         "_weight",
         "_products",
@@ -128,6 +135,8 @@ class ShareCounts(OnlineAlgorithm):
         ramp: int = 150,
         exact: bool = False,
         prior_weights: Any = None,
+        factors: int = 0,
+        review_offset: int = 0,
     ) -> None:
         super().__init__(n_assets, feasible=Simplex())
         given = {"gamma": gamma, "ridge": ridge, "prior": prior, "inertia": inertia, "kappa": kappa}
@@ -138,6 +147,8 @@ class ShareCounts(OnlineAlgorithm):
         self.rho, self.clip = number("rho", rho, above=0.0), number("clip", clip, above=0.0)
         self.robust, self.ramp, self.exact = number("robust", robust, above=0.0), count("ramp", ramp), flag("exact", exact)
         self._members, self._stack = Members(self._w, self._settings.gammas), Stack(len(self._settings.gammas))
+        self.factors, self.review_offset = count("factors", factors, least=0), count("review_offset", review_offset, least=0)
+        self._factors = FactorModel(self.n_assets, self.factors, self.review_offset)
         self._error = self._weight = 0.0
         self._products = 0
         self.prior_weights = None
@@ -181,6 +192,8 @@ class ShareCounts(OnlineAlgorithm):
             excess = np.zeros(self.n_assets)
             excess[free], returns[free] = part, x
         members.admit(free, self._settings)
+        if self.factors:
+            self._factors.learn(excess, free)
         size = max(float(np.add.reduce(np.abs(excess))), LEAST_EXCESS)
         excess /= size
         errors = members.errors(excess)
@@ -222,6 +235,11 @@ class ShareCounts(OnlineAlgorithm):
 
     def _forget(self, left: Mask) -> None:
         self._members.forget(left)
+        self._factors.forget(left)
+
+    def metric(self) -> tuple[Array, Array] | None:
+        """Return what a difference of weights costs in tracking, with `factors`; see :meth:`OnlineAlgorithm.metric`."""
+        return self._factors.metric() if self.factors else None
 
     def diagnostics(self) -> dict[str, float]:
         """Return the stack's error, the noise of the best member and the weight of the last round, products of a matrix and a

@@ -7,9 +7,14 @@ from typing import Any
 from tracker_strategies.algorithms import OnlineAlgorithm, ShareCounts
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.share_counts.published import InformedTracker, published_weights
 from tracker_strategies.strategies.tracker import Tracker
+
+FACTORS = 12
+"""Factors by which the mandate judges how far two portfolios are apart."""
 
 
 class EnsembleTracker(TrackerStrategy):
@@ -24,13 +29,15 @@ class EnsembleTracker(TrackerStrategy):
       - ``prior_weights`` (None): weights of the index, or a proxy of its sizes, where you have them: a mapping from symbols to
         numbers for the first bar; a table with one row per date; or the path of a CSV file with columns symbol and weight, and
         date where there are several. A row is used from the first bar on that is not before its date
+      - ``review_offset`` (0): bars by which reviews are shifted, with ``max_names`` and other limits. Figures of a few names
+        scatter from one offset to another: compare means over several
       - ``coordinates`` ("holdings"): share counts are what it learns, so that there is no other choice
     """
 
     alias_name = "ensemble"
     diagnostic_lines: tuple[str, ...] = ("p_1", "p_2", "p_3", "p_4")
     sets_coordinates = True
-    params: Any = (("coordinates", "holdings"), ("prior_weights", None))
+    params: Any = (("coordinates", "holdings"), ("prior_weights", None), ("review_offset", 0))
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
@@ -41,7 +48,13 @@ class EnsembleTracker(TrackerStrategy):
                 "leave the param out, or choose another strategy, such as least-squares"
             )
         given = published_weights(p.prior_weights, symbols)
-        return ShareCounts(len(symbols), prior_weights=None if given is None else given.at_start)
+        limits = {name: value for name in KEYS if (value := getattr(p, name)) is not None}
+        return ShareCounts(
+            len(symbols),
+            prior_weights=None if given is None else given.at_start,
+            factors=0 if Mandate(**limits).is_free else FACTORS,
+            review_offset=p.review_offset,
+        )
 
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
