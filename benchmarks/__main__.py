@@ -1,4 +1,7 @@
-"""``python -m benchmarks [NAME ...] [--json]``: run benchmarks and print their ratios. Exit code 1 when a claim was not kept."""
+"""``python -m benchmarks [NAME ...] [--json]``: run benchmarks and print their ratios. Exit code 1 when a claim was not kept.
+
+``python -m benchmarks ensemble --page FILE`` also writes the page of results.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import importlib
 import json
 import pkgutil
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -41,6 +45,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(known)}; all by default")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write the page that a benchmark makes of its rows")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in known]
     if unknown:
@@ -48,8 +53,11 @@ def main() -> int:
     console = Console(stderr=arguments.json)
     reports = []
     for name in arguments.names or known:
-        report = importlib.import_module(known[name]).run()
+        module = importlib.import_module(known[name])
+        report = module.run()
         reports.append(report)
+        if arguments.page and hasattr(module, "page"):
+            arguments.page.write_text(module.page(report), encoding="utf-8")
         show(report, console)
     about = machine()
     if arguments.json:

@@ -140,12 +140,12 @@ def test_a_folder_shows_its_parts_at_a_glance(where):
 
 
 def test_families_have_the_same_names_everywhere():
-    for family in (*FAMILIES, "voting"):
+    for family in (*FAMILIES, "share_counts"):
         for place in ("tracker_strategies/algorithms", "tracker_strategies/strategies"):
             assert (ROOT / place / family).is_dir(), f"{place}/{family}"
         assert (ROOT / "docs" / "api" / "families" / f"{family}.md").is_file(), family
     tested = {p.name for p in (ROOT / "tests" / "algorithms").iterdir() if p.is_dir() and not p.name.startswith("_")}
-    assert tested <= {*FAMILIES, "voting", "wrappers", "numerics", "sets", "side"}
+    assert tested <= {*FAMILIES, "share_counts", "voting", "wrappers", "numerics", "sets", "side"}
 
 
 def test_only_the_command_line_prints():
@@ -201,7 +201,9 @@ def loaded_by(module):
 
 
 def test_the_mathematics_needs_no_pandas_and_no_backtrader():
-    learners = ", ".join(f"tracker_strategies.algorithms.{family}" for family in (*FAMILIES, "voting", "wrappers"))
+    learners = ", ".join(
+        f"tracker_strategies.algorithms.{family}" for family in (*FAMILIES, "share_counts", "voting", "wrappers")
+    )
     assert not loaded_by(learners) & {"pandas", "backtrader", "matplotlib"}
 
 

@@ -17,19 +17,18 @@ import numpy as np
 
 from benchmarks._measure import Report, side_by_side
 from benchmarks.algorithms.prox import Input, inputs_of_apas, market
-from tracker_strategies.algorithms import APAS, PA, NegativeLogReturn, OnlineAlgorithm, Simplex
+from tracker_strategies.algorithms import APAS, PA, Holdings, LeastSquares, NegativeLogReturn, OnlineAlgorithm, Simplex
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.least_squares.dense import PRECISION
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.algorithms.numerics.simplex_gradients import Descent
 from tracker_strategies.errors import MissingExtraError
 from tracker_strategies.research.sweeps.running.worker import one_thread
-from tracker_strategies.strategies import EnsembleTracker
 
 SIZES = (100, 500, 2000, 5000, 20000)
 INPUTS, REPEATS, MICROSECONDS = 20, 40, 1500  # of work in a repeat, roughly
 KERNELS = ("projection", "PA step", "log-return step")
-#: Names of a quadratic, and how many times faster it and a whole bar of the ensemble are to be.
+#: Names of a quadratic, and how many times faster it and a whole bar of least squares at three discounts are to be.
 QUADRATICS = {31: (3.0, 1.2), 100: (4.0, 1.5), 225: (2.0, 1.3)}
 DISCOUNTS, BARS, TIMES = (1.0, 0.98, 0.9), 120, 5
 
@@ -83,11 +82,11 @@ def quadratics_of_least_squares(n: int, pull: float = 3.0) -> list[Quadratic]:
     return found
 
 
-def ensemble(n: int) -> Callable[[], None]:
-    """A tracker with the default settings that has seen a stretch of bars; each call goes through the next stretch."""
+def least_squares(n: int) -> Callable[[], None]:
+    """A learner that has seen a stretch of bars; each call goes through the next stretch."""
     X, Y = market(n, (1 + REPEATS) * BARS)
     rounds = iter(zip(X, Y.tolist(), strict=True))
-    learner = EnsembleTracker.make_algorithm(EnsembleTracker.params, tuple(f"S{i}" for i in range(n)), 1)
+    learner = Holdings(n, learner=LeastSquares(n, gamma=DISCOUNTS))
 
     def bars() -> None:
         for _ in range(BARS):
@@ -152,9 +151,11 @@ def _measure_quadratics(report: Report) -> None:
         contenders: dict[str, Callable[[], Any]] = {}
         for who in ("numpy", "numba"):
             contenders[f"{who} quadratic"] = partial(by, who, partial(solved, problems), TIMES)
-            contenders[f"{who} ensemble bar"] = partial(by, who, ensemble(n), 1)
+            contenders[f"{who} least-squares bar"] = partial(by, who, least_squares(n), 1)
         timings, results = side_by_side(contenders, REPEATS)
-        for (name, times), least in zip({"quadratic": TIMES * len(problems), "ensemble bar": BARS}.items(), wanted, strict=True):
+        for (name, times), least in zip(
+            {"quadratic": TIMES * len(problems), "least-squares bar": BARS}.items(), wanted, strict=True
+        ):
             slow, fast = (1e6 * timings[f"{who} {name}"].least / times for who in ("numpy", "numba"))
             report.rows.append({"N": n, "held": "most", "work": name, "numpy us": slow, "numba us": fast, "x": slow / fast})
             report.claim(f"{name}, N = {n}: numba against numpy, times faster", slow / fast, at_least=least)

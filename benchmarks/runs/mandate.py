@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import Report
-from benchmarks.runs.ensemble import DATA
+from benchmarks.runs._tracking_markets import DATA
 from datafeeds import MarketPanel, open_source, read_sectors
 from tracker_strategies.algorithms import kernels
 from tracker_strategies.research import replay

@@ -62,7 +62,7 @@ CASES = [
     for cls in STRATEGIES
     for own, more, marks in WAYS.get(cls.alias_name, [({}, "", ())])
     for limits, params in LIMITS.items()
-    if set(params) <= set(default_params(cls))
+    if set(params) <= set(default_params(cls)) and not (cls.alias_name.endswith("ensemble") and limits == "weights")
 ]
 
 

@@ -50,7 +50,7 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
     """Whether the recursion covers this run."""
     costs = tracker.rebalancer.costs
     limits = tracker.keeper is not None or costs.min_fee or costs.per_share
-    usual = tracker.signal is None and panel.target_seen is None and panel.members is None
+    usual = type(tracker) is Tracker and tracker.signal is None and panel.target_seen is None and panel.members is None
     return panel.complete and usual and not limits
 
 

@@ -16,9 +16,9 @@ from .regression import AdaptiveLassoTracker as AdaptiveLassoTracker
 from .regression import RandomPortfolios as RandomPortfolios
 from .regression import RecursiveLarsTracker as RecursiveLarsTracker
 from .regression import RLSTracker as RLSTracker
+from .share_counts import EnsembleTracker as EnsembleTracker
+from .share_counts import TiltedEnsembleTracker as TiltedEnsembleTracker
 from .sparse_pls import SparsePLSTracker as SparsePLSTracker
 from .vaw import AdaptiveDiscountTracker as AdaptiveDiscountTracker
 from .vaw import DiscountedVAWTracker as DiscountedVAWTracker
 from .vaw import VAWTracker as VAWTracker
-from .voting import EnsembleTracker as EnsembleTracker
-from .voting import TiltedEnsembleTracker as TiltedEnsembleTracker

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Name on the command line, the folder of its family and its class, in the order in which they are listed.
 NAMES: dict[str, tuple[str, str]] = {
-    "ensemble": ("voting", "EnsembleTracker"),
-    "tilted-ensemble": ("voting", "TiltedEnsembleTracker"),
+    "ensemble": ("share_counts", "EnsembleTracker"),
+    "tilted-ensemble": ("share_counts", "TiltedEnsembleTracker"),
     "least-squares": ("least_squares", "LeastSquaresTracker"),
     "pa": ("passive_aggressive", "PATracker"),
     "pas": ("passive_aggressive", "PASTracker"),

@@ -301,11 +301,11 @@ def test_a_whole_backtest_of_least_squares_gives_the_same_weights(n_assets, gaps
     """As precise as asked for: both solve each bar to a given share of past errors, and numpy's factorisation often beyond."""
     panel = random_panel(n_bars=80, n_assets=n_assets, seed=9, gaps=gaps)
     options = {"listing_warmup": 2, "delist_after": 3}
-    a, b = by_both(lambda: replay(panel, "ensemble", options))
+    a, b = by_both(lambda: replay(panel, "least-squares", options))
     assert (a.decisions != b.decisions).any(), "numba has solved it"
     assert b.metrics()["te_rms"] == pytest.approx(a.metrics()["te_rms"], rel=1e-2)
     monkeypatch.setattr("tracker_strategies.algorithms.least_squares.dense.PRECISION", 1e-15)
-    a, b = by_both(lambda: replay(panel, "ensemble", options))
+    a, b = by_both(lambda: replay(panel, "least-squares", options))
     assert np.abs(a.decisions[-1] - a.decisions[0]).max() > 1e-3, "the weights have moved"
     np.testing.assert_allclose(b.decisions, a.decisions, rtol=0, atol=1e-8)
 

@@ -112,8 +112,8 @@ class Members(Part):
             if free is not None:
                 new = np.where(free, new, V)
             new /= new.dot(a)[:, None]
-        good = np.isfinite(new).all(axis=1)
-        self._V = new if good.all() else np.where(good[:, None], new, V)
+        good = np.isfinite(new.sum(axis=1, keepdims=True))
+        self._V = new if good.all() else np.where(good, new, V)
         return products
 
     # ------------------------------------------------------------------ priors and names

@@ -15,9 +15,10 @@ from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.numerics.lapack import lapack
 from tracker_strategies.algorithms.share_counts._moments import Moments
 
-RESIDUAL, MOST_PRODUCTS = 1e-2, 40
-"""Conjugate gradients end when the residual is this share of the first one, or after so many products. A tighter residual did not
-track better."""
+RESIDUAL, MOST_PRODUCTS = 2e-2, 40
+"""Conjugate gradients end when the residual is this share of the first one, or after so many products. A tighter one tracks no
+better: with half of it, tracking errors of seven markets are the same within 0.2 %, first and second half, for an eighth more
+products."""
 LEAST_ROOT = 1e-3
 """Least value of (v/v0)^(1/kappa) after a step."""
 TINY = 1e-300

@@ -191,7 +191,7 @@ class ShareCounts(OnlineAlgorithm):
         inertias = (1.0 + min(1.0, self._t / self.ramp)) * self._settings.inertias
         self._products = members.move(self._settings, inertias, stack.noise, self.clip, free, exact=self.exact)
         stack.learn(errors, self.rho, self.psi)
-        target = stack.p.dot(members.portfolios)
+        target: Array = stack.p.dot(members.portfolios)
         if free is not None:
             target = target[free]
         now = drifted(w[None], x)[0]

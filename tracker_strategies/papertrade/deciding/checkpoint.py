@@ -31,6 +31,7 @@ from tracker_strategies.execution.mandate.record import Forced
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode, Schedule
 from tracker_strategies.execution.universe import Universe, UniverseEvent
+from tracker_strategies.strategies.share_counts.published import InformedTracker, Published
 from tracker_strategies.strategies.target import Target
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -82,10 +83,12 @@ _CLASSES: dict[str, type] = {
     "fill guard": FillGuard,
     "forced": Forced,
     "group": Group,
+    "informed tracker": InformedTracker,
     "keeper": Keeper,
     "limits": Limits,
     "mandate": Mandate,
     "pacing": Pacing,
+    "published": Published,
     "rebalancer": Rebalancer,
     "schedule": Schedule,
     "target": Target,

@@ -1,4 +1,4 @@
-"""Trackers of other packages, run bar by bar on the same account as ours. They need the extra ``rivals``."""
+"""Trackers that ours are measured against, bar by bar on the same account: a vote, and that of skfolio (extra ``rivals``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.algorithms import SLAIT, OnlineAlgorithm
+from tracker_strategies.algorithms import PA, SLAIT, Holdings, LeastSquares, OnlineAlgorithm, Vote
 from tracker_strategies.errors import MissingExtraError
 from tracker_strategies.strategies import TrackerStrategy
 
@@ -59,3 +59,17 @@ class SkfolioTracker(TrackerStrategy):
         if not has_skfolio():
             raise MissingExtraError("skfolio is not installed; pip install 'backtrader-index-tracker[rivals]'")
         return SkfolioFits(len(symbols), window=p.window, every=p.every)
+
+
+class VoteTracker(TrackerStrategy):
+    """What the ensemble was up to version 0.1: a vote of PA and of least squares at three discounts, all in holdings."""
+
+    alias_name = "vote"
+    sets_coordinates = True
+
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """The vote."""
+        n = len(symbols)
+        learners = PA(n, eps=0.0), LeastSquares(n, gamma=[1.0, 0.98, 0.9], damping=[1.0, 0.0, 1.0])
+        return Vote(n, members=[Holdings(n, learner=each) for each in learners], rate=6.0)

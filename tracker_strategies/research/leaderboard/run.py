@@ -101,6 +101,8 @@ def entrants(
         found += [entrant(name, few, group=f"at most {max_names} names") for name in ("ensemble", "least-squares", "slait")]
     if ablation:
         for name, coordinates, cost in product(MEMBERS, COORDINATES, COST_TERMS):
+            if (name, coordinates) == ("ensemble", "weights"):
+                continue  # share counts are all that it learns
             params = {"coordinates": coordinates, "cost_aware": cost}
             found.append(entrant(name, params, setting_label(name, coordinates, cost), "ablation"))
     return found

@@ -1,4 +1,4 @@
-"""The rows of a leaderboard in words: columns, the ablation factor by factor, and docs/evidence/results.md."""
+"""The rows of a leaderboard in words: columns, the ablation factor by factor, and a page of Markdown."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _verdict(te: float, turnover: float) -> str:
 
 
 def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -> str:
-    """docs/evidence/results.md, or a further part of it."""
+    """A page of Markdown, or a further part of it."""
     s = result["settings"]
     parts = []
     if heading:

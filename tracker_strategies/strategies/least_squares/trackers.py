@@ -24,11 +24,7 @@ class LeastSquaresTracker(TrackerStrategy):
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """Discounted least squares, on all names or on a few."""
-        return least_squares(p, len(symbols), **cls.options(p, symbols, n_targets))
-
-
-def least_squares(p: Any, n: int, **options: Any) -> OnlineAlgorithm:
-    """The learner that the params ask for."""
-    if p.max_names is None:
-        return LeastSquares(n, **options)
-    return SparseLeastSquares(n, max_names=p.max_names, review=p.review, **options)
+        n, options = len(symbols), cls.options(p, symbols, n_targets)
+        if p.max_names is None:
+            return LeastSquares(n, **options)
+        return SparseLeastSquares(n, max_names=p.max_names, review=p.review, **options)

@@ -77,9 +77,9 @@ def test_foresight_as_a_signal_earns_more_and_tracks_worse():
     assert informed["te_rms"] > plain["te_rms"]
 
 
-def test_the_tilt_and_the_votes_are_lines():
+def test_the_tilt_and_the_parts_are_lines():
     said = backtest(PANEL, "tilted-ensemble", CLOSE, diagnostics=True).diagnostics
-    assert {"tilt", "p_pa", "p_1"} <= set(said.columns)
+    assert {"tilt", "p_1", "p_4"} <= set(said.columns)
     assert (said["tilt"].iloc[1:] > 0.0).all()
     assert (said["tilt"] <= 1.0).all()
 

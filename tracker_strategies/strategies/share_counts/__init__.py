@@ -1,4 +1,4 @@
-"""The recommended tracker: a vote of learners of holdings; and the one that leans."""
+"""The recommended tracker: a stack of learners of share counts; and the one that leans."""
 
 import lazy_loader
 

@@ -7,15 +7,15 @@ from typing import Any
 from tracker_strategies.algorithms import OnlineAlgorithm, Tilted
 from tracker_strategies.strategies._side import SIDE, side_information
 from tracker_strategies.strategies.budget import lam_of, within_budget
-from tracker_strategies.strategies.voting.ensemble import EnsembleTracker
+from tracker_strategies.strategies.share_counts.ensemble import EnsembleTracker
 
 
 class TiltedEnsembleTracker(EnsembleTracker):
-    """The vote of :class:`EnsembleTracker`, tilted towards what has just risen or what a signal of yours prefers.
+    """The stack of :class:`EnsembleTracker`, tilted towards what has just risen or what a signal of yours prefers.
 
-    The vote learns as if there were no tilt. How far to lean is ``lam``; a budget (``max_tracking_error``) cuts that back, bar by
-    bar, to what keeps the error of the last year within it: see :class:`~tracker_strategies.algorithms.Tilted` and
-    :class:`~tracker_strategies.algorithms.Budgeted`. What the vote misses by itself is a floor that no budget lowers.
+    The stack learns as if there were no tilt. How far to lean is ``lam``; a budget (``max_tracking_error``) cuts that back, bar
+    by bar, to what keeps the error of the last year within it: see :class:`~tracker_strategies.algorithms.Tilted` and
+    :class:`~tracker_strategies.algorithms.Budgeted`. What the stack misses by itself is a floor that no budget lowers.
 
     Params (beside those of :class:`EnsembleTracker`):
       - ``lam`` (None): how far to lean; None means 1/N, and 20/N under a budget, which then decides
@@ -30,7 +30,7 @@ class TiltedEnsembleTracker(EnsembleTracker):
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """The tilted vote, within its budget where there is one."""
-        vote = super().make_algorithm(p, symbols, n_targets)
-        tilted = Tilted(len(symbols), learner=vote, side=side_information(p), lam=lam_of(p, len(symbols)))
+        """The tilted stack, within its budget where there is one."""
+        stack = super().make_algorithm(p, symbols, n_targets)
+        tilted = Tilted(len(symbols), learner=stack, side=side_information(p), lam=lam_of(p, len(symbols)))
         return within_budget(p, n_targets, tilted)
