@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from datafeeds import MarketPanel, MarketSource
-from datafeeds.files import replace_file
 from tracker_strategies.errors import OutputError, TrackerError
 from tracker_strategies.papertrade.brokers import broker_file
 from tracker_strategies.papertrade.brokers.base import Broker
@@ -21,6 +20,7 @@ from tracker_strategies.papertrade.brokers.settling import Splits
 from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
+from tracker_strategies.papertrade.description import keep_description, kept_description
 from tracker_strategies.papertrade.interventions import book_what_happened, cancel_waiting, flatten_account, take_over
 from tracker_strategies.papertrade.journal import journal as journals
 from tracker_strategies.papertrade.journal.journal import Journal
@@ -30,8 +30,6 @@ from tracker_strategies.papertrade.market.session_clocks import DataClock, Repla
 from tracker_strategies.papertrade.opening import write_account
 from tracker_strategies.papertrade.step import Step, StepResult
 
-#: A copy of the account's description, beside the journal.
-DESCRIPTION = "account.json"
 #: Seconds that an exit waits for a step that runs.
 LONGEST_STEP = 60.0
 
@@ -85,9 +83,12 @@ class PaperAccount:
 
     @cached_property
     def begun(self) -> bool:
-        """Whether it has had a session."""
-        with Journal(self.folder / journals.FILE, readonly=True, quick=True) as journal, journal.errors():
-            return journal.one("select 1 from balances limit 1") is not None
+        """Whether it has had a session; one whose journal cannot be read is taken to have had one."""
+        try:
+            with Journal(self.folder / journals.FILE, readonly=True, quick=True) as journal, journal.errors():
+                return journal.one("select 1 from balances limit 1") is not None
+        except TrackerError:
+            return True
 
     @classmethod
     def create(
@@ -135,7 +136,7 @@ class PaperAccount:
         given: dict[str, Any] = {"panel": panel, "targets": targets, "start": start, "replay": replay, "symbols": symbols}
         place = Path(folder).expanduser()
         account = cls(write_account(place, strategy, source, params, limits=limits, name=name, **given, **options))
-        account._keep_description()
+        keep_description(account.folder, account.config)
         return account
 
     # -- pieces ----------
@@ -195,13 +196,6 @@ class PaperAccount:
         gap = there.now - here()
         return WallClock(self.config.calendar, lambda: here() + gap)
 
-    def _keep_description(self) -> None:
-        """A copy of the description beside the journal, for the exits when the journal cannot be read."""
-        path = self.folder / DESCRIPTION
-        if not path.exists():
-            with suppress(OSError):
-                replace_file(path, f"{self.config.to_json()}\n".encode())
-
     # -- what it does ----------
 
     def step(
@@ -240,7 +234,7 @@ class PaperAccount:
                 limits = RiskLimits.from_json(journal.meta("limits"))
             if max_move is not None:
                 limits = limits.changed({"max_move": max_move})
-            self._keep_description()
+            keep_description(self.folder, self.config)
             clock = self.session_clock(broker)
             options = {"panel": panel, "pause": self._pause, "verify": verify, "wish": wish, "decide": decide, "move_on": move_on}
             return Step(journal, self.config, limits, broker, clock, self.halt_switch, **options).run()  # type: ignore[arg-type]
@@ -298,14 +292,8 @@ class PaperAccount:
                 ledger = Ledger(held.enter_context(self.journal()), self.config)
             except TrackerError as problem:
                 self.troubles.append(f"the journal cannot be used ({type(problem).__name__}: {problem})")
-                self.__dict__["config"] = self._described(problem)
+                try:
+                    self.config  # noqa: B018 (from the journal, as long as that can be read)
+                except TrackerError:
+                    self.__dict__["config"] = kept_description(self.folder, problem)
             yield self.config, ledger, held.enter_context(self.broker())
-
-    def _described(self, problem: TrackerError) -> AccountConfig:
-        """The description, from beside the journal if need be."""
-        with suppress(TrackerError):
-            return self.config
-        try:
-            return AccountConfig.from_json((self.folder / DESCRIPTION).read_text(encoding="utf-8"))
-        except (OSError, ValueError, TrackerError):
-            raise problem from None

@@ -146,13 +146,12 @@ class Tracker:
         again: bool = False,
     ) -> FloatArray:
         """Shares to trade, for what the algorithm wishes as far as the mandate allows it; `again`: for a decision that stands."""
-        sizes, cash, tradable, keeper = route.sizes(), route.cash(), bar.current, self.keeper
+        sizes, cash, tradable, keeper, costs = route.sizes(), route.cash(), bar.current, self.keeper, self.rebalancer.costs
         if keeper is None:
             return self.rebalancer.plan(self._wish, sizes, prices, cash, tradable=tradable, pending=pending)
-        account = Account.of(sizes, prices, cash, tradable, self.universe.active, pending, self.rebalancer.costs)
-        wish, costs = None if curing else self._wish, self.rebalancer.costs
-        pace = self.algorithm.pace()
-        decided = keeper.decide(wish, account, costs, bar.date, metric=self._metric(), pace=pace, note=not again)
+        account = Account.of(sizes, prices, cash, tradable, self.universe.active, pending, costs)
+        view: dict[str, Any] = {"metric": self._metric(), "pace": self.algorithm.pace(), "note": not again}
+        decided = keeper.decide(None if curing else self._wish, account, costs, bar.date, **view)
         if not again:
             self.weights = decided.weights
         trades = decided.trades(account, self.rebalancer, keeper.limits.min_cash)

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from datafeeds import MarketPanel
 from tests.markets import random_panel
-from tracker_strategies.execution.mandate.names.choosing import REVIEW_TRIES, TRIES
-from tracker_strategies.execution.mandate.pacing import ALWAYS, Pacing, on_the_way
+from tracker_strategies.execution.mandate.names.choosing import TRIES
+from tracker_strategies.execution.mandate.pacing import ALWAYS, REVIEW_TRIES, Pacing, on_the_way
 from tracker_strategies.research import replay
 
 PANEL = random_panel(90, 12, seed=4)

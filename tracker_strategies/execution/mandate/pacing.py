@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
-from tracker_strategies.execution.mandate.names.choosing import REVIEW_TRIES, TRIES
+from tracker_strategies.execution.mandate.names.choosing import TRIES
 
+REVIEW_TRIES = 40
+"""Exchanges of names tried with exact amounts at a review, which comes now and then."""
 #: Of a learner that has no view: names are looked at on every bar, and decisions go the whole way.
 ALWAYS: tuple[int | None, float] = (None, 1.0)
 

@@ -24,8 +24,8 @@ class EnsembleTracker(TrackerStrategy):
       - ``prior_weights`` (None): weights of the index, or a proxy of its sizes, where you have them: a mapping from symbols to
         numbers for the first bar; a table with one row per date; or the path of a CSV file with columns symbol and weight, and
         date where there are several. A row is used from the first bar on that is not before its date
-      - ``max_names`` (None): most names held. The mixture then says what to follow, and the names are held that follow it best, by
-        how names have moved together over the index: see :class:`~tracker_strategies.algorithms.FewNames`
+      - ``max_names`` (None): most names held. The mixture then says what to follow, and the names that follow it best, by how
+        names have moved together over the index, are held: see :class:`~tracker_strategies.algorithms.FewNames`
       - ``review`` (20), ``review_offset`` (0): bars between two choices of those names, and bars by which they are shifted.
         Figures of a few names scatter from one offset to another: compare means over several
       - ``coordinates`` ("holdings"): share counts are what it learns, so that there is no other choice

@@ -31,12 +31,8 @@ from tracker_strategies.execution.mandate.names.support import Bar, Point, group
 
 SHARE = 0.02
 """Share of the squared distance that an exchange of names has to save: below it, the next bar may well take it back."""
-TRIES = 4
-"""Exchanges tried with exact amounts on a bar."""
-REVIEW_TRIES = 40
-"""As many at a review, which comes now and then."""
-FIRST_TRIES = 60
-"""As many where nothing is held, and the choice is made from nothing."""
+TRIES, FIRST_TRIES = 4, 60
+"""Exchanges tried with exact amounts on a bar; and where nothing is held, and the choice is made from nothing."""
 SMALL = 200
 """Up to as many pairs of a name held and one not held, as many as :data:`MANY` are tried on every bar."""
 MANY = 400
