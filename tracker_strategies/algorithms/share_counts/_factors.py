@@ -9,8 +9,8 @@ from tracker_strategies.algorithms._validation import Array, Mask
 
 MEMORY = 0.998
 """Weight of a bar against that of the next one."""
-KEPT = 2
-"""Rows kept, per factor; as many again take in new bars."""
+KEPT = 3
+"""Rows kept, per factor."""
 REVIEW = 5
 """Bars between two estimates. With every 5 or 10 bars instead of 20, thirty names tracked four markets 2 to 6 % closer."""
 FIRST = (4, 6, 9, 14)
@@ -22,7 +22,7 @@ FARTHEST, USUAL = 6.0, 12
 LEAST_OWN, OWN = 0.1, 1.6
 """Least share of its variance that a name has of its own, and how much more than estimated that counts: it is what a choice of
 names, made by the same numbers, makes look small."""
-TINY = 1e-300
+TINY, ANY = 1e-300, 1e300
 
 
 class FactorModel(Part):
@@ -30,8 +30,8 @@ class FactorModel(Part):
 
     Bars count by :math:`.998^{t-s} m_s^{-1/4}` with the mean square :math:`m_s` of their returns over the index. In units of the
     names' standard deviations, B are the largest q principal axes, each as much shorter as noise alone would have made it; d is
-    1.6 times what they leave. The axes come from 2q rows that stand for the past and the latest 2q bars or fewer: when these are
-    full, the best 2q of all take their place.
+    1.6 times what they leave. The axes come from 3q rows that stand for the past and the bars since the last estimate: the best
+    3q of all then take their place.
 
     Parameters
     ----------
@@ -47,12 +47,13 @@ class FactorModel(Part):
     Cost: some vector operations of length N per bar, and every few bars O(q^2 N).
     """
 
-    _state = ("_squares", "_weights", "_weight", "_rows", "_fresh", "_bars", "_d", "_B", "_offset")
+    _state = ("_squares", "_weights", "_weight", "_rows", "_fresh", "_bars", "_far", "_d", "_B", "_offset")
 
     def __init__(self, n: int, factors: int, offset: int) -> None:
         self._squares, self._weights, self._weight = np.zeros(n), np.zeros(n), 0.0
-        self._rows: Array = np.zeros((2 * KEPT * factors, n))
+        self._rows: Array = np.zeros((KEPT * factors + REVIEW if factors else 0, n))
         self._fresh = self._bars = 0
+        self._far: Array = np.full(n, ANY)
         self._d: Array = np.zeros(n)
         self._B: Array = np.zeros((n, factors))
         self._offset = offset
@@ -61,59 +62,47 @@ class FactorModel(Part):
         """Take in the returns of a bar over the index, shape (N,); names that are not free (None: all are) were not seen."""
         seen = len(excess) if free is None else int(np.count_nonzero(free))
         share = max(float(excess.dot(excess)) / seen, 1e-12) ** -0.25
-        if self._bars >= USUAL:
-            far = FARTHEST * np.sqrt(self._variances())
-            excess = np.minimum(np.maximum(excess, -far), far)
-        for known in (self._squares, self._weights):
-            known *= MEMORY
+        excess = np.minimum(np.maximum(excess, -self._far), self._far)
+        self._squares *= MEMORY
         self._squares += share * excess * excess
+        self._weights *= MEMORY
         self._weights += share if free is None else share * free
         self._weight = MEMORY * self._weight + share
-        half = len(self._rows) // 2
-        self._rows *= MEMORY**0.5
-        self._rows[half + self._fresh] = share**0.5 * excess
+        # The past fades when it is looked at: until then a new row is so much larger.
+        self._rows[len(self._rows) - REVIEW + self._fresh] = (share / MEMORY ** (self._fresh + 1)) ** 0.5 * excess
         self._fresh += 1
         self._bars += 1
-        if self._fresh == half:
-            _, axes, _ = self._axes()
-            self._rows[:half] = axes[:, :half].T @ self._rows
-            self._rows[half:] = 0.0
-            self._fresh = 0
         regular = self._bars > FIRST[-1] and (self._bars - self._offset) % REVIEW == 0
         if regular or self._bars in FIRST:
             self._estimate()
 
-    def _prior(self) -> float:
-        """Return the weight of the median variance: that of some bars."""
-        return PRIOR * self._weight / max(self._bars, 1)
-
-    def _variances(self) -> Array:
+    def _variances(self, prior: float) -> Array:
         known = self._weights > 0.0
         median = float(np.median(self._squares[known] / self._weights[known])) if known.any() else 0.0
-        prior = self._prior()
         return np.asarray((self._squares + prior * max(median, TINY)) / (self._weights + max(prior, TINY)))
 
-    def _axes(self) -> tuple[Array, Array, Array]:
-        """Return squared lengths, the largest first, and combinations of rows that are the axes, and the names' variances."""
-        variances = self._variances()
+    def _estimate(self) -> None:
+        n, kept, prior = len(self._d), len(self._rows) - REVIEW, PRIOR * self._weight / self._bars
+        variances = self._variances(prior)
+        self._rows *= MEMORY ** (0.5 * self._fresh)
         R = self._rows / np.sqrt(variances)
         values, axes = np.linalg.eigh(R @ R.T)
-        return values[::-1], axes[:, ::-1], variances
-
-    def _estimate(self) -> None:
-        n, prior = len(self._d), self._prior()
+        self._rows[:kept] = axes[:, : REVIEW - 1 : -1].T @ self._rows
+        self._rows[kept:] = 0.0
+        self._fresh = 0
         q = min(self._B.shape[1], self._bars - 2, n - 2)
-        values, axes, variances = self._axes()
         self._B = np.zeros(self._B.shape)
         own = variances
         if q > 0:
-            top = np.maximum(values[:q] / (self._weight + prior), TINY)
+            top = np.maximum(values[: -q - 1 : -1] / (self._weight + prior), TINY)
             noise = max(n - float(top.sum()), 0.0) / max(min(self._bars, n) - q, 1)
-            B = (axes[:, :q].T @ self._rows).T / np.sqrt(self._weights + prior)[:, None]
+            B = self._rows[:q].T / np.sqrt(self._weights + prior)[:, None]
             B *= np.sqrt(np.maximum(1.0 - noise / top, 0.0))
             self._B[:, :q] = B
             own = np.maximum(variances - np.einsum("ij,ij->i", B, B), LEAST_OWN * variances)
         self._d = OWN * own
+        if self._bars >= USUAL:
+            self._far = FARTHEST * np.sqrt(variances)
 
     def metric(self) -> tuple[Array, Array] | None:
         """Return d > 0, shape (N,), and B, shape (N, q); None before there is an estimate."""
@@ -124,6 +113,7 @@ class FactorModel(Part):
         if left.any():
             self._squares[left] = self._weights[left] = 0.0
             self._rows[:, left] = 0.0
+            self._far[left] = ANY
             if self._d.any():
                 self._d = np.where(left, float(np.median(self._d)), self._d)
                 self._B = np.where(left[:, None], 0.0, self._B)

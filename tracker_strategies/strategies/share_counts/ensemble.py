@@ -7,14 +7,12 @@ from typing import Any
 from tracker_strategies.algorithms import OnlineAlgorithm, ShareCounts
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.share_counts.published import InformedTracker, published_weights
 from tracker_strategies.strategies.tracker import Tracker
 
 FACTORS = 12
-"""Factors by which the mandate judges how far two portfolios are apart."""
+"""Factors of the metric by which names are chosen, where they are; other limits do with the mandate's own."""
 
 
 class EnsembleTracker(TrackerStrategy):
@@ -29,8 +27,8 @@ class EnsembleTracker(TrackerStrategy):
       - ``prior_weights`` (None): weights of the index, or a proxy of its sizes, where you have them: a mapping from symbols to
         numbers for the first bar; a table with one row per date; or the path of a CSV file with columns symbol and weight, and
         date where there are several. A row is used from the first bar on that is not before its date
-      - ``review_offset`` (0): bars by which reviews are shifted, with ``max_names`` and other limits. Figures of a few names
-        scatter from one offset to another: compare means over several
+      - ``review_offset`` (0): bars by which reviews are shifted, where names are chosen. Figures of a few names scatter
+        from one offset to another: compare means over several
       - ``coordinates`` ("holdings"): share counts are what it learns, so that there is no other choice
     """
 
@@ -48,11 +46,12 @@ class EnsembleTracker(TrackerStrategy):
                 "leave the param out, or choose another strategy, such as least-squares"
             )
         given = published_weights(p.prior_weights, symbols)
-        limits = {name: value for name in KEYS if (value := getattr(p, name)) is not None}
+        groups = (p.groups or {}).values()
+        chooses = p.max_names or p.min_weight or p.max_names_per_group or any(rules.get("max_names") for rules in groups)
         return ShareCounts(
             len(symbols),
             prior_weights=None if given is None else given.at_start,
-            factors=0 if Mandate(**limits).is_free else FACTORS,
+            factors=FACTORS if chooses else 0,
             review_offset=p.review_offset,
         )
 
