@@ -23,8 +23,8 @@ WIDE = 2.0
 """Rows take the place of a matrix where there are more names than so many times the rows."""
 SPARE = 64
 """Least room for new rows: those kept move to the front only when it is used up."""
-BLOCK, LEAST_BLOCK = 2**20, 16
-"""Bytes of rows that are worked on together, about half of a core's cache, and least number of rows."""
+BLOCK, LEAST_BLOCK = 2**19, 16
+"""Bytes of rows that are worked on together, a part of a core's cache, and least number of rows."""
 LEAST_SCALE = 1e-30
 """The common factor of all discounts is multiplied out when it falls below this."""
 LARGEST = 1e60
