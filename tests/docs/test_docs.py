@@ -35,6 +35,15 @@ def file_of(page, link):
     return (page.parent / link).resolve()
 
 
+def test_the_tests_and_storms_of_the_promises_exist():
+    page = (DOCS / "work" / "promises.md").read_text(encoding="utf-8")
+    tests = re.findall(r"`(tests/[^`]+)`", page)
+    assert len(tests) > 15
+    assert [name for name in tests if not (ROOT / name).exists()] == []
+    storms = [row.split("|")[-2].strip(" `") for row in page.splitlines() if row.startswith("| ")][1:]
+    assert [name for name in storms if name and name != "---" and not (ROOT / "tests" / "storm" / f"{name}.py").exists()] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_inside_resolves(page):
     for link in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):

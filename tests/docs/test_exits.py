@@ -14,6 +14,7 @@ from tests.cli.commands import tracker
 from tests.markets import random_panel
 from tests.papertrade.alpaca.market import alpaca, keys
 from tests.papertrade.alpaca.market import market as alpaca_market
+from tests.papertrade.harness import at_the_broker
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.journal.lock_and_halt import account_lock
 from tracker_strategies.papertrade.live.watching import watch
@@ -67,10 +68,8 @@ class World:
 
     def broker(self, *statements):
         """Something happens in the books of the broker."""
-        with sqlite3.connect(self.folder / "account" / "broker.db") as db:
-            for statement in statements:
-                db.execute(statement)
-        db.close()
+        for statement in statements:
+            at_the_broker(self.account, statement)
 
     def held(self):
         with self.account.broker() as broker:
@@ -276,6 +275,18 @@ def test_the_journal_is_damaged_or_newer(tmp_path, damage):
             shutil.copy(tmp_path / "copy" / name, tmp_path / "account" / name)
 
 
+def test_an_older_copy_was_put_back(tmp_path):
+    title = "An older copy was put back"
+    world = World(tmp_path)
+    shutil.copytree(tmp_path / "account", tmp_path / "copy")
+    world.show(5)
+    world.ok("step")
+    for name in ("journal.db", "broker.db"):
+        shutil.copy(tmp_path / "copy" / name, tmp_path / "account" / name)
+    seen(title, world.fails())
+    follow(world, title)
+
+
 def test_the_broker_does_not_answer(tmp_path, alpaca):
     pytest.importorskip("alpaca")
     world = World(tmp_path, opened=False)
@@ -305,5 +316,5 @@ def test_the_clock_of_the_computer_is_wrong(tmp_path, alpaca):
 def test_every_state_of_the_page_is_brought_about():
     """Each title is in this file."""
     own = Path(__file__).read_text(encoding="utf-8")
-    assert len(SECTIONS) == 21
+    assert len(SECTIONS) == 22
     assert [title for title in SECTIONS if f'"{title}"' not in own] == []

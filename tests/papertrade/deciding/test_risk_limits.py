@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from datafeeds import MarketPanel
-from tests.papertrade.harness import day, market, open_account, orders, step_through, values
+from tests.papertrade.harness import at_the_broker, day, market, open_account, orders, step_through, values
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.papertrade import RiskLimits, SimulatedBroker
+from tracker_strategies.papertrade import RiskLimits
 from tracker_strategies.papertrade.errors import RiskError
 from tracker_strategies.papertrade.views.status import status_of
 
@@ -82,9 +82,7 @@ def test_money_that_was_taken_out_is_no_loss(folder):
     panel = market()
     account = open_account(folder / "a", panel, "buy-and-hold")
     step_through(account, panel, stop=4)
-    there = SimulatedBroker(account.folder / "broker.db", account.config.cash, account.config.costs)
-    there.db.execute("delete from positions where ticker in ('S0', 'S1')")
-    there.close()
+    at_the_broker(account, "delete from positions where ticker in ('S0', 'S1')")
     account.adopt()
     assert step_through(account, panel, start=5, stop=5)[0].decision
     assert values(account)[-1] < 0.75 * values(account)[-2]
