@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.markets import random_panel
 from tests.papertrade.deciding.test_parity import LIVING, assert_parity
-from tests.papertrade.harness import open_account, step_through
+from tests.papertrade.harness import at_the_broker, open_account, step_through
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.brokers.base import KEPT_BACK
+from tracker_strategies.papertrade.views.report import report_of
 
 #: Half of the orders fill in part, a third are refused: sells as well as buys.
 FAULTS = {"partial": 0.5, "reject": 0.3, "seed": 3}
@@ -66,3 +68,18 @@ def test_limits_that_cannot_hold_together_open_no_account(folder: Path) -> None:
     with pytest.raises(ParameterError, match="2 names of at most 30 % hold 60 %, not 100 %"):
         open_account(folder / "a", panel, "pa", {"max_names": 2, "max_weight": 0.3})
     assert not (folder / "a").exists()
+
+
+def test_what_was_taken_over_from_the_broker_is_inherited_until_it_is_back_within(folder: Path) -> None:
+    panel = random_panel(n_bars=26, n_assets=6, seed=4, ohlc=True)
+    account = open_account(folder / "a", panel, "equal-weight", {**LIVING, "max_weight": 0.2})
+    step_through(account, panel, stop=14)
+    at_the_broker(account, "update positions set size = size * 2.7351 where ticker = 'S2'")
+    account.adopt()
+    step_through(account, panel, start=15)
+    table = report_of(account).paper.breaches
+    assert table is not None
+    inherited = table[table["kind"] == "inherited"]
+    assert set(zip(inherited["limit"], inherited["item"], strict=True)) == {("max_weight", "S2")}
+    assert inherited["date"].tolist() == [pd.Timestamp(panel.dates[14])]
+    assert not (table["kind"] == "active").any()

@@ -201,7 +201,9 @@ def adopt(ledger: Ledger, there: Holdings, why: str, ahead: Sequence[Action] = (
                 ledger.pay(db, kind, amount, f"{kind}-{number}")
         if gap:
             journal.set_meta("cash", repr(there.cash))
-        journal.note("adopt", f"{why}: " + ("; ".join(changes) or "nothing differed"))
+        # By a person's order, the session tells from when on positions are inherited.
+        session = ledger.last_session("balances") if splits else None
+        journal.note("adopt", f"{why}: " + ("; ".join(changes) or "nothing differed"), session or None)
         journal.set_meta(_INCLUDED, str(db.execute("select coalesce(max(rowid), 0) from orders").fetchone()[0]))
         journal.set_meta("strangers", ",".join(sorted(ticker for ticker in there.sizes if ticker not in symbols)))
     return changes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,12 @@ from tracker_strategies.errors import DataError, MissingExtraError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
+from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.brokers.base import NOT_DUE
 from tracker_strategies.papertrade.brokers.order_types import Terms
+from tracker_strategies.papertrade.deciding.checkpoint import Checkpoint
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
@@ -92,6 +95,8 @@ def report_of(account: PaperAccount) -> PaperReport:
         fills = [{**fill, **of[fill["cid"]]} for fill in booked]
         divergences = journal.one("select count(*) from events where kind = 'divergence'")
         transfers = Ledger(journal, config).transfers()
+        adopted = [event["session"] for event in journal.table("events") if event["kind"] == "adopt" and event["session"]]
+        states = [row["state"] for row in journal.table("checkpoints")]
     if len(balances) < MIN_SESSIONS:
         raise DataError(f"{len(balances)} sessions so far; a report needs {MIN_SESSIONS}: step on")
     first = history.bars.sessions.index(balances[0]["session"])
@@ -99,8 +104,12 @@ def report_of(account: PaperAccount) -> PaperReport:
     backtest, tracker = own_backtest(account, panel, first)
     paper = _paper_record(account, history, first, balances, fills, transfers)
     entry = _entry(paper, history, first, balances, decisions, tracker)
+    # What gave way is in the account's own state; without a checkpoint, in that of the backtest, which decides the same.
+    keeper = tracker.keeper
+    with suppress(IndexError, ValueError):
+        keeper = Checkpoint.from_text(states[-1]).tracker.keeper
     same: dict[str, Any] = {"periods_per_year": backtest.periods_per_year, "blend": backtest.blend}
-    paper = replace(paper, entry=entry, **same, **_limits_kept(paper, tracker, decisions))
+    paper = replace(paper, entry=entry, **same, **_limits_kept(paper, keeper, decisions, adopted))
     size, price = (np.array([f[k] for f in fills]) for k in ("size", "price"))
     decided = np.array([f["decided"] for f in fills])
     traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
@@ -161,9 +170,11 @@ def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple
     return own, run.tracker
 
 
-def _limits_kept(paper: RunRecord, tracker: Tracker, decisions: Any) -> dict[str, Any]:
-    """What the account decided, and where it was outside its limits; nothing for one without limits."""
-    keeper = tracker.keeper
+def _limits_kept(paper: RunRecord, keeper: Keeper | None, decisions: Any, adopted: Sequence[str]) -> dict[str, Any]:
+    """What the account decided, and where it was outside its limits; nothing for one without limits.
+
+    `adopted`: sessions after which positions were taken over from the broker; what they broke is inherited.
+    """
     if keeper is None:
         return {}
     made = {np.datetime64(d["session"], "ns"): np.frombuffer(d["weights"], dtype="<f8") for d in decisions if d["weights"]}
@@ -172,7 +183,9 @@ def _limits_kept(paper: RunRecord, tracker: Tracker, decisions: Any) -> dict[str
         standing = made.get(date, standing)
         rows.append(standing)
     decided = np.array(rows)
-    table = breach_table(keeper, paper.symbols, paper.dates, paper.weights, decided)
+    after = np.searchsorted(paper.dates, np.array(adopted, dtype="datetime64[ns]"), side="right").tolist()
+    rows_after = [row for row in after if row < len(paper.dates)]
+    table = breach_table(keeper, paper.symbols, paper.dates, paper.weights, decided, taken_over=rows_after)
     return {"decisions": decided, "breaches": table, "invested": keeper.limits.total}
 
 
