@@ -17,7 +17,16 @@ import numpy as np
 
 from benchmarks._measure import Report, side_by_side
 from benchmarks.algorithms.prox import Input, inputs_of_apas, market
-from tracker_strategies.algorithms import APAS, PA, Holdings, LeastSquares, NegativeLogReturn, OnlineAlgorithm, Simplex
+from tracker_strategies.algorithms import (
+    APAS,
+    PA,
+    Holdings,
+    LeastSquares,
+    NegativeLogReturn,
+    OnlineAlgorithm,
+    ShareCounts,
+    Simplex,
+)
 from tracker_strategies.algorithms.least_squares._scaled_quadratic import ScaledQuadratic
 from tracker_strategies.algorithms.least_squares.dense import PRECISION
 from tracker_strategies.algorithms.numerics import kernels
@@ -30,6 +39,8 @@ INPUTS, REPEATS, MICROSECONDS = 20, 40, 1500  # of work in a repeat, roughly
 KERNELS = ("projection", "PA step", "log-return step")
 #: Names of a quadratic, and how many times faster it and a whole bar of least squares at three discounts are to be.
 QUADRATICS = {31: (3.0, 1.2), 100: (4.0, 1.5), 225: (2.0, 1.3)}
+#: Names of the ensemble, and how much longer its bar may take by numpy than by numba.
+ENSEMBLE = {31: 10.0, 100: 7.0, 225: 3.5, 471: 2.2}
 DISCOUNTS, BARS, TIMES = (1.0, 0.98, 0.9), 120, 5
 
 W, H = Simplex(), NegativeLogReturn()
@@ -82,11 +93,11 @@ def quadratics_of_least_squares(n: int, pull: float = 3.0) -> list[Quadratic]:
     return found
 
 
-def least_squares(n: int) -> Callable[[], None]:
+def bars_of(learner: OnlineAlgorithm) -> Callable[[], None]:
     """A learner that has seen a stretch of bars; each call goes through the next stretch."""
+    n = learner.n_assets
     X, Y = market(n, (1 + REPEATS) * BARS)
     rounds = iter(zip(X, Y.tolist(), strict=True))
-    learner = Holdings(n, learner=LeastSquares(n, gamma=DISCOUNTS))
 
     def bars() -> None:
         for _ in range(BARS):
@@ -116,6 +127,7 @@ def run() -> Report:
         _measure(report)
         with one_thread():
             _measure_quadratics(report)
+            _measure_ensemble(report)
     finally:
         gc.unfreeze()
         kernels.use(before)
@@ -151,7 +163,9 @@ def _measure_quadratics(report: Report) -> None:
         contenders: dict[str, Callable[[], Any]] = {}
         for who in ("numpy", "numba"):
             contenders[f"{who} quadratic"] = partial(by, who, partial(solved, problems), TIMES)
-            contenders[f"{who} least-squares bar"] = partial(by, who, least_squares(n), 1)
+            contenders[f"{who} least-squares bar"] = partial(
+                by, who, bars_of(Holdings(n, learner=LeastSquares(n, gamma=DISCOUNTS))), 1
+            )
         timings, results = side_by_side(contenders, REPEATS)
         for (name, times), least in zip(
             {"quadratic": TIMES * len(problems), "least-squares bar": BARS}.items(), wanted, strict=True
@@ -161,3 +175,14 @@ def _measure_quadratics(report: Report) -> None:
             report.claim(f"{name}, N = {n}: numba against numpy, times faster", slow / fast, at_least=least)
         left = max(left, *(found.gap / p[2] for found, p in zip(results["numba quadratic"], problems, strict=True)))
     report.claim("what a quadratic leaves to gain, over what it may", left, at_most=1.0)
+
+
+def _measure_ensemble(report: Report) -> None:
+    """Its bar is products by BLAS and a few passes over all members at once: numba has nothing of its own to add."""
+    for n, most in ENSEMBLE.items():
+        contenders = {who: partial(by, who, bars_of(ShareCounts(n)), 1) for who in ("numpy", "numba")}
+        timings, _ = side_by_side(contenders, 5)
+        slow, fast = (1e6 * timings[who].least / BARS for who in ("numpy", "numba"))
+        row = {"N": n, "held": "most", "work": "ensemble bar", "numpy us": slow, "numba us": fast, "x": slow / fast}
+        report.rows.append(row)
+        report.claim(f"ensemble bar, N = {n}: numpy over numba", slow / fast, at_most=most)

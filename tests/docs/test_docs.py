@@ -217,6 +217,6 @@ def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_p
         assert not [url for url in loaded if re.match(r"(?:https?:)?//", url)], name
         assert not re.search(r":(?:class|func|meth|mod|math|data|attr):`|\.\. math::|class=\"arithmatex\"", text), name
     families = [text for name, text in pages.items() if name.startswith("api/families/")]
-    assert len(families) == 8
+    assert len(families) == 9
     assert sum(text.count("<math") for text in families) > 150
     assert not [name for name, text in pages.items() if re.search(r"<mi>\\", text)], "a formula has an unknown command"

@@ -105,3 +105,14 @@ def test_the_first_session_trades_whatever_the_schedule_says(folder, rebalance):
     account = open_account(folder / "a", panel, "equal-weight", {"rebalance": rebalance}, start=str(panel.dates[25])[:10])
     assert step_through(account, panel, start=26, stop=26)[0].sent == 5
     assert step_through(account, panel, start=27, stop=27)[0].decision == "idle"
+
+
+@pytest.mark.parametrize("every", [1, 1000], ids=["replays", "checkpoints"])
+def test_parity_holds_for_weights_of_the_index_that_come_with_time_and_for_few_names(folder, every):
+    panel = random_panel(n_bars=24, n_assets=5, seed=4)
+    weights = dict(zip(panel.symbols, (5.0, 4.0, 3.0, 2.0, 1.0), strict=True))
+    params = {"prior_weights": {str(panel.dates[8].astype("datetime64[D]")): weights}, "max_names": 3, "fill": "close"}
+    account = open_account(folder / "account", panel, "ensemble", params, verify_every=every)
+    said = step_through(account, panel)
+    assert {result.way for result in said[1:]} == {"replay" if every == 1 else "checkpoint"}
+    assert_parity(account, panel, "ensemble", params)

@@ -112,26 +112,28 @@ class Moments(Part):
         The rows kept are read once for all, block by block, from the newest on: a block stays in the processor's cache for both
         halves of a product, and for every discount that knows it.
         """
-        product, some = blas().dsymv, []
+        product, add, some = blas().dsymv, blas().sgemv, []
         for k in members:
             upper = self._uppers[k]
             if upper is None:
                 some.append((k, min(self._lengths[k], self._seen)))
-                out[k] = 0.0
             else:
                 out[k] = product(float(self._scales[k]), upper, vectors[k])
         if not some:
             return
-        oldest, short = max(length for _, length in some), vectors.astype(np.float32)
-        block = max(BLOCK // (4 * vectors.shape[1]), LEAST_BLOCK)
+        oldest, n = max(length for _, length in some), vectors.shape[1]
+        short, sums = vectors.astype(np.float32), np.zeros(vectors.shape, dtype=np.float32)
+        block = max(BLOCK // (4 * n), LEAST_BLOCK)
         for newest in range(0, oldest, block):
             for k, length in some:
                 if length > newest:
-                    ages = slice(len(self._fading[k]) - min(newest + block, length), len(self._fading[k]) - newest)
-                    rows = self._buffer[self._end - min(newest + block, length) : self._end - newest]
+                    last = min(newest + block, length)
+                    rows, fading = self._buffer[self._end - last : self._end - newest], self._fading[k]
                     on_rows = rows.dot(short[k])
-                    on_rows *= self._fading[k][ages]
-                    out[k] += on_rows.dot(rows)
+                    on_rows *= fading[len(fading) - last : len(fading) - newest]
+                    add(1.0, rows.T, on_rows, beta=1.0, y=sums[k], overwrite_y=1)
+        for k, _ in some:
+            out[k] = sums[k]
 
     def _weighted(self, k: int) -> tuple[Rows, Rows]:
         """Return the rows of a discount and their weights."""

@@ -17,7 +17,7 @@ from tracker_strategies.algorithms.share_counts._moments import Moments
 
 RESIDUAL, MOST_PRODUCTS = 2e-2, 40
 """Conjugate gradients end when the residual is this share of the first one, or after so many products. A tighter one tracks no
-better: with half of it, tracking errors of seven markets are the same within 0.2 %, first and second half, for an eighth more
+better: with half of it, tracking errors of seven markets are the same within 0.3 %, first and second half, for a fifth more
 products."""
 LEAST_ROOT = 1e-3
 """Least value of (v/v0)^(1/kappa) after a step."""
@@ -86,7 +86,7 @@ def solved(moments: Moments, D: Array, delta: Array, g: Array, normal: Array, *,
     members = np.flatnonzero((delta > 0.0) & (size > 0.0) & np.isfinite(delta)).tolist()
     if exact:
         return _factorised(moments, D, delta, g, normal, members), 0
-    return _conjugate_gradients(moments, D, delta, g, normal / np.sqrt(np.maximum(size, TINY))[:, None], members)
+    return _conjugate_gradients(moments, D, delta, g, normal, members)
 
 
 def _factorised(moments: Moments, D: Array, delta: Array, g: Array, normal: Array, members: list[int]) -> Array:
@@ -106,14 +106,22 @@ def _factorised(moments: Moments, D: Array, delta: Array, g: Array, normal: Arra
 def _conjugate_gradients(
     moments: Moments, D: Array, delta: Array, g: Array, normal: Array, members: list[int]
 ) -> tuple[Array, int]:
-    """All members go in step; one that has arrived waits. `normal` has length 1."""
-    d, products = np.zeros(D.shape), 0
-    residual = np.einsum("kn,kn->k", normal, g)[:, None] * normal
-    residual -= g
-    p, Hp, scaled = residual.copy(), np.zeros(D.shape), np.empty(D.shape)
-    left = np.einsum("kn,kn->k", residual, residual)
-    enough = RESIDUAL * RESIDUAL * left
+    """All members go in step; one that has arrived waits. The diagonal of DCD + delta, in which large names tower above the
+    others, is taken out first: with thousands of names that halves the products.
+    """
     shift = delta[:, None]
+    easy = D * D
+    easy *= moments.diagonals
+    easy += shift
+    np.divide(1.0, easy, out=easy)
+    across = easy * normal
+    across /= np.maximum(np.einsum("kn,kn->k", normal, across), TINY)[:, None]
+    d, products = np.zeros(D.shape), 0
+    residual, Hp, scaled = -g, np.zeros(D.shape), np.empty(D.shape)
+    p = easy * residual
+    p -= np.einsum("kn,kn->k", normal, p)[:, None] * across
+    left = np.einsum("kn,kn->k", residual, p)
+    enough = RESIDUAL * RESIDUAL * left
     members = [k for k in members if 0.0 < left[k] < np.inf]
     for _ in range(MOST_PRODUCTS):
         if not members:
@@ -123,14 +131,15 @@ def _conjugate_gradients(
         products += len(members)
         Hp *= D
         Hp += shift * p
-        Hp -= np.einsum("kn,kn->k", normal, Hp)[:, None] * normal
-        curvature = np.einsum("kn,kn->k", p, Hp)
         step = np.zeros(len(D))
+        curvature = np.einsum("kn,kn->k", p, Hp)
         step[members] = left[members] / np.maximum(curvature[members], TINY)
         d += step[:, None] * p
         residual -= step[:, None] * Hp
-        before, left = left, np.einsum("kn,kn->k", residual, residual)
+        ahead = easy * residual
+        ahead -= np.einsum("kn,kn->k", normal, ahead)[:, None] * across
+        before, left = left, np.einsum("kn,kn->k", residual, ahead)
         members = [k for k in members if enough[k] < left[k] < np.inf]
         p *= (left / np.maximum(before, TINY))[:, None]
-        p += residual
+        p += ahead
     return d, products

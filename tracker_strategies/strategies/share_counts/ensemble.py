@@ -56,8 +56,8 @@ class EnsembleTracker(TrackerStrategy):
         """What the strategy does on a bar; with dated weights of the index, it tells them to the learner."""
         tracker = super().make_tracker(p, symbols, costs, n_targets)
         if p.prior_weights is not None:
-            known = sorted(symbols) if tracker._order is None else [symbols[i] for i in tracker._order]
-            given = published_weights(p.prior_weights, tuple(known))
+            known = symbols if tracker._order is None else tuple(symbols[i] for i in tracker._order)
+            given = published_weights(p.prior_weights, known)
             if given is not None and given.dates:
                 return InformedTracker.of(tracker, given)
         return tracker
