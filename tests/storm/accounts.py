@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 from tests.storm.paper.plans import KINDS
 from tests.storm.paper.trying import Result, try_case
-from tracker_strategies.papertrade.market.session_clocks import trading_calendar
+from tracker_strategies.papertrade.market.calendars import trading_calendar
 
 #: Twelve rounds of every kind.
 COUNT = 12 * len(KINDS)

@@ -54,7 +54,7 @@ def test_the_metric_is_that_of_the_rounds_up_to_the_review(rounds: int) -> None:
     d, B = found
     assert B.shape == (N, min(FACTORS, rounds - 2, N - 2))
     expected = by_svd(z[:rounds])
-    np.testing.assert_allclose(np.diag(d) + B @ B.T, expected, rtol=0, atol=1e-5 * expected.max())  # single precision
+    np.testing.assert_allclose(np.diag(d) + B @ B.T, expected, rtol=0, atol=1e-12 * expected.max())
 
 
 def test_the_portfolio_is_the_learners() -> None:

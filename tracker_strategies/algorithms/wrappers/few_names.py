@@ -2,9 +2,12 @@ r"""A tracker that a few names shall follow: how names move together over the in
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from tracker_strategies._checks import count, number
+from tracker_strategies.algorithms._kinds import Kinds, real, whole
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.passive_aggressive.pa import PA
@@ -16,6 +19,8 @@ MEMORY = 0.998
 """Weight of a round against that of the next one."""
 ROWS = 1024
 """Rounds that are kept."""
+MOST_SEEN = 1e60
+"""No return that a learner takes is larger, nor what is made of its square."""
 FACTORS = 12
 WINSOR = 6.0
 """Returns over the index count up to so many times their root mean square."""
@@ -62,6 +67,13 @@ class FewNames(Wrapper):
     """
 
     _state = ("_inner", "_rows", "_seen", "_kept", "_reviews", "_d", "_B")
+    _kinds: ClassVar[Kinds] = {
+        "_rows": real(ROWS, "n", least=-MOST_SEEN, most=MOST_SEEN),
+        "_kept": whole(),
+        "_reviews": whole(),
+        "_d": real("n", least=0.0, most=MOST_SEEN),
+        "_B": real("n", "*q", least=-MOST_SEEN, most=MOST_SEEN),
+    }
 
     def __init__(
         self,
@@ -79,8 +91,8 @@ class FewNames(Wrapper):
             raise ParameterError(f"offset={self.offset} must be below review={self.review}, the rounds between two reviews")
         if self.speed > 1.0:
             raise ParameterError(f"speed must be a number > 0 and <= 1, got {speed!r}")
-        # A ring: the k-th round is in row k modulo ROWS. Single precision is plenty for variances.
-        self._rows = np.zeros((ROWS, self.n_assets), dtype=np.float32)
+        # A ring: the k-th round is in row k modulo ROWS.
+        self._rows = np.zeros((ROWS, self.n_assets))
         self._seen = np.zeros((ROWS, self.n_assets), dtype=np.bool_)
         self._kept = self._reviews = 0
         self._d, self._B = np.zeros(self.n_assets), np.zeros((self.n_assets, 0))
@@ -122,7 +134,7 @@ class FewNames(Wrapper):
         """Return what is kept, the oldest first."""
         n = min(self._kept, ROWS)
         order = (np.arange(n) + (self._kept if self._kept > ROWS else 0)) % ROWS
-        return self._rows[order].astype(np.float64), self._seen[order]
+        return self._rows[order], self._seen[order]
 
     def _forget(self, left: Mask | None) -> None:
         if left is not None and left.any():
