@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import escape
 
 #: So many letters in a row of a key, or of any form of it, are not shown.
 LETTERS = 8
@@ -67,7 +67,7 @@ def _written(secret: str) -> Iterator[str]:
     yield from (quote(secret, safe=""), quote(secret), quote_plus(secret), "".join(f"%{byte:02x}" for byte in raw))
     escaped = json.dumps(secret)[1:-1]
     yield from (escaped, escaped.replace("/", "\\/"), "".join(f"\\u{ord(letter):04x}" for letter in secret), repr(secret)[1:-1])
-    yield html.escape(secret)
+    yield escape(secret, {'"': "&quot;", "'": "&#x27;"})
     yield "".join(letter if letter.isalnum() else f"&#{ord(letter)};" for letter in secret)
     yield "".join(letter if letter.isalnum() else f"&#x{ord(letter):x};" for letter in secret)
     yield from (raw.hex(), raw.hex(":"), raw.hex("-"), "".join(f"\\x{byte:02x}" for byte in raw))
