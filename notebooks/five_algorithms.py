@@ -93,7 +93,8 @@ for names in (5, 10, 20):
 # ## What we recommend
 #
 # Any of the above in holdings instead of weights (see the notebook on holdings), or the ensemble: four estimates of the share
-# counts of the index, stacked, so that nothing has to be chosen. The picture shows all of it: left is close to the index, low is cheap.
+# counts of the index, stacked, so that nothing has to be chosen. The picture shows all of it: left is close to the index, low
+# is cheap.
 
 # %%
 points: dict[str, dict[str, float]] = {"equal-weight": equal}
