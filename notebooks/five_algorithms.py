@@ -92,8 +92,9 @@ for names in (5, 10, 20):
 # %% [markdown]
 # ## What we recommend
 #
-# All of the above in holdings instead of weights (see the notebook on holdings), and a vote over trackers, so that nothing has
-# to be chosen. The picture shows all of it: left is close to the index, low is cheap.
+# Any of the above in holdings instead of weights (see the notebook on holdings), or the ensemble: four estimates of the share
+# counts of the index, stacked, so that nothing has to be chosen. The picture shows all of it: left is close to the index, low
+# is cheap.
 
 # %%
 points: dict[str, dict[str, float]] = {"equal-weight": equal}

@@ -127,6 +127,7 @@ def market(tmp_path_factory):
     (folder / "members.csv").write_text("\n".join(["symbol,from,to", *members]) + "\n")
     sectors = [f"{name},{SECTORS.get(name, 'Index')}" for name in frame]  # indices that are not tracked are bought like stocks
     (folder / "sectors.csv").write_text("\n".join(["symbol,sector", *sectors]) + "\n")
+    (folder / "weights.csv").write_text("\n".join(["symbol,weight", *(f"{name},{i}" for i, name in enumerate(stocks, 1))]) + "\n")
     return folder
 
 
