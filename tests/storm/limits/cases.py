@@ -276,6 +276,8 @@ def make_case(
     }
     if way == "paper" and params["fill"] == "open":
         params["fill"] = "next_open"  # nobody has the opening price before it trades
+    if strategy.endswith("ensemble"):  # it learns share counts: there is no other choice
+        params["coordinates"] = "holdings"
     if strategy == "buy-and-hold":
         params.pop("rebalance")
     if strategy == "constant-weight" and rng.random() < 0.5:
