@@ -29,6 +29,7 @@ from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
+from tracker_strategies.strategies.share_counts.published import plain_weights
 
 #: Options that describe the source.
 SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
@@ -100,11 +101,15 @@ def write_account(
 
 
 def limits_written_out(strategy: type[TrackerStrategy], params: Mapping[str, Any], symbols: Sequence[str]) -> dict[str, Any]:
-    """The params with the whole mandate as plain values: an account must not depend on a file that may change."""
+    """The params with the whole mandate, and weights of the index, as plain values: an account must not depend on a file that may
+    change.
+    """
     p = SimpleNamespace(**{**default_params(strategy), **params})
     mandate = settle_mandate(strategy, p, tuple(symbols))
     # None lifts a limit that the strategy has by default.
     others = {key: value for key, value in params.items() if key != "mandate" and (key not in KEYS or value is None)}
+    if others.get("prior_weights") is not None:
+        others["prior_weights"] = plain_weights(others["prior_weights"], tuple(symbols))
     return others | mandate.told()
 
 

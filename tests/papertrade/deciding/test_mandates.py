@@ -83,3 +83,17 @@ def test_what_was_taken_over_from_the_broker_is_inherited_until_it_is_back_withi
     assert set(zip(inherited["limit"], inherited["item"], strict=True)) == {("max_weight", "S2")}
     assert inherited["date"].tolist() == [pd.Timestamp(panel.dates[14])]
     assert not (table["kind"] == "active").any()
+
+
+def test_weights_of_the_index_are_kept_as_they_were_when_the_account_was_opened(folder: Path) -> None:
+    panel = random_panel(n_bars=12, n_assets=3, seed=4, ohlc=True)
+    file = folder / "weights.csv"
+    file.write_text("date,symbol,weight\n2020-01-01,S0,3\n2020-01-01,S1,1\n2020-01-08,S2,2\n")
+    account = open_account(folder / "a", panel, "ensemble", {"prior_weights": str(file)})
+    file.unlink()
+    step_through(account, panel)
+    assert account.config.params["prior_weights"] == {
+        "2020-01-01": {"S0": 3.0, "S1": 1.0, "S2": 0.0},
+        "2020-01-08": {"S0": 0.0, "S1": 0.0, "S2": 2.0},
+    }
+    assert report_of(account).gap["weights_gap"] < 1e-12

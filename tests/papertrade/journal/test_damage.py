@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.markets import random_panel
-from tests.papertrade.harness import in_a_process, open_account, orders, state, step_through
+from tests.papertrade.harness import books_balance, in_a_process, open_account, orders, state, step_through
 from tests.storm.damage.accounts import accounts
 from tests.storm.damage.trying import KINDS, try_case
 from tracker_strategies.cli.paper import app
 from tracker_strategies.papertrade import PaperAccount
-from tracker_strategies.papertrade.errors import BrokerError, JournalError
+from tracker_strategies.papertrade.errors import BrokerError, JournalError, ReconcileError
 from tracker_strategies.papertrade.journal.head import HeadFile, stamp_of
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.schema import FORM
@@ -265,3 +265,19 @@ def test_the_commands_name_damage_and_go_on_from_a_copy(folder):
     assert "commit" in str(run(app, ["step", str(folder / "b")]).exception)
     told = run(app, ["step", str(folder / "b"), "--from-copy"])
     assert told.exit_code == 0, told.exception
+
+
+def test_an_older_journal_beside_a_newer_broker_is_adopted_once_and_nothing_is_booked_twice(account, folder):
+    """With its own head the copy is sound; what the broker did since is not in it, and its orders have the same sessions."""
+    shutil.copytree(account.folder, folder / "copy")
+    for n in (7, 8, 9):
+        PaperAccount(account.folder).step(PANEL.rows(0, n))
+    for path in (folder / "copy").glob("journal.db*"):
+        shutil.copyfile(path, account.folder / path.name)
+    with pytest.raises(ReconcileError, match="tracker paper adopt"):
+        next_step(account)
+    account.adopt()
+    for n in (7, 8, 9, 10):
+        result = PaperAccount(account.folder).step(PANEL.rows(0, n))  # never a difference again
+    assert result.sent > 0
+    books_balance(account)

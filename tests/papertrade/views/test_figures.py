@@ -9,7 +9,7 @@ import pytest
 from datafeeds import MarketPanel
 from tests.papertrade.harness import COSTS, at_the_broker, books_balance, market, open_account, step_through
 from tracker_strategies.cli.paper_commands import show_report
-from tracker_strategies.papertrade.errors import RiskError
+from tracker_strategies.papertrade.errors import ReconcileError, RiskError
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of
 from tracker_strategies.runner import backtest
@@ -104,3 +104,17 @@ def test_an_account_that_cannot_buy_says_so_in_words_and_in_valid_json(folder, c
     show_report(str(account.folder), out=str(folder / "out"), as_json=False)
     assert "no bar is scored, because the account never bought anything" in " ".join(capsys.readouterr().out.split())
     assert json.loads((folder / "out" / "report.json").read_text())["paper"]["te_rms"] is None
+
+
+def test_a_report_of_an_account_that_waits_for_a_person(folder):
+    """The bars of a session are in, and the account differs from the broker's: there is no balance yet."""
+    panel = market()
+    account = open_account(folder / "a", panel)
+    step_through(account, panel, stop=6)
+    before = report_of(account).paper.value.tolist()
+    at_the_broker(account, "update positions set size = size + 7.77 where ticker = 'S1'")
+    with pytest.raises(ReconcileError):
+        account.step(panel.rows(0, 7))
+    assert report_of(account).paper.value.tolist() == before
+    account.adopt()
+    assert report_of(account).paper.value.tolist() == before

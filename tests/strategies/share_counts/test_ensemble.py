@@ -5,7 +5,7 @@ import pytest
 
 from tests.markets import random_panel, real_market
 from tracker_strategies.algorithms import PA, Holdings
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
@@ -112,8 +112,10 @@ def test_as_many_names_as_there_are_is_no_limit():
     np.testing.assert_array_equal(few, free)
 
 
-def test_two_bars_are_enough_to_begin_and_one_return_to_learn():
-    record = backtest(random_panel(2, 4), "ensemble", {"fill": "close"})
+def test_three_bars_are_enough_and_fewer_are_refused():
+    with pytest.raises(DataError, match="2 bars, but 3 are needed"):
+        backtest(random_panel(2, 4), "ensemble", {"fill": "close"})
+    record = backtest(random_panel(3, 4), "ensemble", {"fill": "close"})
     np.testing.assert_allclose(record.decisions.sum(axis=1), 1.0, atol=1e-12)
 
 

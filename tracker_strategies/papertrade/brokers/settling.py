@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -11,7 +12,7 @@ from tracker_strategies.papertrade.errors import ReconcileError
 from tracker_strategies.papertrade.journal.actions import confirm_split, forget_confirmed, remember_taken
 from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.fills import DUST
-from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.ledger import ID_MARK, Ledger
 from tracker_strategies.papertrade.journal.schema import OPEN
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -203,6 +204,10 @@ def adopt(ledger: Ledger, there: Holdings, why: str, ahead: Sequence[Action] = (
             journal.set_meta("cash", repr(there.cash))
         # By a person's order, the session tells from when on positions are inherited.
         session = ledger.last_session("balances") if splits else None
+        if splits and changes:
+            # Orders of a time that the books do not know may be at the broker: ids from now on are others.
+            mark = hashlib.sha256(f"{ledger.id_mark()} {changes}".encode()).hexdigest()[:6]
+            journal.set_meta(ID_MARK, mark)
         journal.note("adopt", f"{why}: " + ("; ".join(changes) or "nothing differed"), session or None)
         journal.set_meta(_INCLUDED, str(db.execute("select coalesce(max(rowid), 0) from orders").fetchone()[0]))
         journal.set_meta("strangers", ",".join(sorted(ticker for ticker in there.sizes if ticker not in symbols)))

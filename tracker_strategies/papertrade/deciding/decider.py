@@ -59,7 +59,15 @@ class Decider:
         refused = self._breaches(shares, sizes, lasts, history, out, [*zip(wish.singles, singles, strict=True)])
         due = "close" if self.config.fill is FillMode.CLOSE else "open"
         tickets, symbols = make_tickets(
-            self.config, session, shares, lasts, self.ledger.tickers(), self.broker, due=due, out=sizes + shares <= 0.0
+            self.config,
+            session,
+            shares,
+            lasts,
+            self.ledger.tickers(),
+            self.broker,
+            due=due,
+            purpose=self.ledger.id_mark(),
+            out=sizes + shares <= 0.0,
         )
         self.kind = Kind.REFUSED if refused else Kind.IDLE if wish.deltas is None and not singles else Kind.ACT
         if refused:
@@ -211,7 +219,7 @@ class Decider:
         tickers = self.ledger.tickers()
         return [
             Ticket(
-                client_id(self.config.name, session, i, self.config.symbols[i], "out"),
+                client_id(self.config.name, session, i, self.config.symbols[i], f"out{self.ledger.id_mark()}"),
                 tickers[i],
                 -float(sizes[i]),
                 float(price / factor[i]),

@@ -21,6 +21,10 @@ from tracker_strategies.papertrade.market.corporate_actions import Action
 FloatArray = NDArray[np.float64]
 
 
+#: What ids of orders have in addition since the broker's account was taken over.
+ID_MARK = "id_mark"
+
+
 class Ledger:
     """What an account has and has done, in its journal."""
 
@@ -243,6 +247,10 @@ class Ledger:
     def value(self) -> float:
         """Cash and shares, at the latest closes; a name without one counts nothing."""
         return self.cash() + float((self.sizes() * np.nan_to_num(self.lasts())).sum())
+
+    def id_mark(self) -> str:
+        """Part of the ids of orders, which the broker must not have seen before."""
+        return str(self.journal.one("select value from meta where key = ?", (ID_MARK,)) or "")
 
     def transfers(self) -> dict[str, float]:
         """Money that came in or went out after the opening, by the session on which it was booked; under "" what waits."""

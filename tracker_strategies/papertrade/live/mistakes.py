@@ -110,7 +110,8 @@ def _check_params(config: Any, own: type[TrackerStrategy], cls: Any, params: Map
     """The same strategy with other parameters is another one."""
     given = {key: value for key, value in params.items() if key != "assets"}
     known = {key: value for key, value in given.items() if hasattr(own.params, key)}
-    mine, theirs = _plain(config.params), _plain(limits_written_out(own, known, config.symbols))
+    opened = {key: value for key, value in config.params.items() if hasattr(own.params, key)}
+    mine, theirs = (_plain(limits_written_out(own, each, config.symbols)) for each in (opened, known))
     defaults = {key: getattr(own.params, key, None) for key in {*mine, *theirs}}
     wrong = [
         key
@@ -129,7 +130,9 @@ def _plain(params: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """A value as it is compared: JSON makes lists of tuples, and 1 is 1.0."""
+    """A value as it is compared: JSON makes lists of tuples, 1 is 1.0, and a mapping has no order."""
+    if isinstance(value, Mapping):
+        return ",".join(sorted(f"{key}:{_text(one)}" for key, one in value.items()))
     if isinstance(value, (list, tuple)):
         return ",".join(map(_text, value))
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -31,7 +31,7 @@ from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_before_the_open
-from tracker_strategies.papertrade.errors import BrokerError, PaperError, RiskError, StaleDataError
+from tracker_strategies.papertrade.errors import BrokerUnavailableError, PaperError, RiskError, StaleDataError
 from tracker_strategies.papertrade.journal.lock_and_halt import account_lock
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.live.broker import PaperBroker
@@ -197,7 +197,7 @@ class PaperStore:
     def _complain(self, problem: TrackerError) -> None:
         """Tell what went wrong, once. Recorded history does not mend itself: there it ends the run."""
         text = f"{type(problem).__name__}: {problem}"
-        if self.account.config.clock == "replay" and not isinstance(problem, (LockedError, BrokerError)):
+        if self.account.config.clock == "replay" and not isinstance(problem, (LockedError, BrokerUnavailableError)):
             raise problem
         if text != self._failed:
             self.put_notification(text, problem)

@@ -99,6 +99,8 @@ def report_of(account: PaperAccount) -> PaperReport:
         states = [row["state"] for row in journal.table("checkpoints")]
     if len(balances) < MIN_SESSIONS:
         raise DataError(f"{len(balances)} sessions so far; a report needs {MIN_SESSIONS}: step on")
+    # A step that was refused may have taken bars in, and no balance yet.
+    history.bars = history.bars.rows(0, history.bars.sessions.index(balances[-1]["session"]) + 1)
     first = history.bars.sessions.index(balances[0]["session"])
     panel = history.panel_until_tomorrow().rows(0, len(history.bars.sessions))
     backtest, tracker = own_backtest(account, panel, first)

@@ -98,6 +98,14 @@ def published_weights(given: Any, symbols: tuple[str, ...]) -> Published | None:
     return Published((), (_row(given, symbols, "prior_weights"),))
 
 
+def plain_weights(given: Any, symbols: tuple[str, ...]) -> dict[str, Any]:
+    """The same as mappings, which JSON can hold: from symbols to weights, or from dates to those."""
+    found = published_weights(given, symbols)
+    assert found is not None
+    rows = [dict(zip(symbols, row.tolist(), strict=True)) for row in found.rows]
+    return dict(zip(found.dates, rows, strict=True)) if found.dates else rows[0]
+
+
 def _from_rows(rows: Mapping[Any, Mapping[Any, Any]], symbols: tuple[str, ...]) -> Published:
     if set(rows) == {""}:
         return Published((), (_row(rows[""], symbols, "prior_weights"),))
