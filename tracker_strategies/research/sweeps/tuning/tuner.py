@@ -194,7 +194,7 @@ class _Trainer:
         """The best of all that were run."""
         good = [row for row in self._rows.values() if row["status"] == "ok"]
         if not good:
-            first = min(self._rows.values(), key=lambda row: row["key"])
+            first = next(self._rows[key] for key in self._of if key in self._rows)
             raise ParameterError(f"fold {fold + 1}: all {len(self._rows)} candidates failed, the first with {first['error']}")
         best = min(good, key=lambda row: (*self._tuning.loss(row), row["key"]))
         figures = {name: float(best[name]) for name in ("te_rms", "excess_log_return", "turnover")}
