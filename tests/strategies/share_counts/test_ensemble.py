@@ -81,7 +81,9 @@ def test_thirty_names_track_better_than_slait_with_a_few_more(starts):
     [
         ("ensemble", {"discounts": "1,0.98"}, "ensemble has no parameter 'discounts'"),
         ("ensemble", {"coordinates": "weights"}, "learns share counts.*leave the param out"),
-        ("ensemble", {"review_offset": -1, "max_names": 2}, "offset"),
+        ("ensemble", {"review_offset": -1}, "review_offset"),
+        ("ensemble", {"review_offset": 20}, "review_offset=20 must be below review=20"),
+        ("ensemble", {"review": 0}, "review must be an integer"),
         ("pa", {"coordinates": "polar"}, "coordinates"),
         ("least-squares", {"gamma": 0.0}, "gamma"),
         ("pa", {"max_names": "few"}, "max_names"),

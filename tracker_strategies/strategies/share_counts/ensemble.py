@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracker_strategies._checks import count
 from tracker_strategies.algorithms import FewNames, OnlineAlgorithm, ShareCounts
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
@@ -45,11 +46,14 @@ class EnsembleTracker(TrackerStrategy):
                 "leave the param out, or choose another strategy, such as least-squares"
             )
         given = published_weights(p.prior_weights, symbols)
+        review, offset = count("review", p.review), count("review_offset", p.review_offset, least=0)
+        if offset >= review:
+            raise ParameterError(f"review_offset={offset} must be below review={review}, the bars between two choices of names")
         n, prior = len(symbols), None if given is None else given.at_start
         if p.max_names is None:
             return ShareCounts(n, prior_weights=prior)
         # What a few names shall follow is the mixture itself, not a portfolio that goes half of the way to it.
-        return FewNames(n, learner=ShareCounts(n, prior_weights=prior, eta=1.0), review=p.review, offset=p.review_offset)
+        return FewNames(n, learner=ShareCounts(n, prior_weights=prior, eta=1.0), review=review, offset=offset)
 
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
