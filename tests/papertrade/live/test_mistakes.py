@@ -1,5 +1,7 @@
 """Mistakes around a PaperStore: each is named before the first session is delivered."""
 
+from types import SimpleNamespace
+
 import backtrader as bt
 import pytest
 
@@ -9,6 +11,7 @@ from tests.papertrade.live.order_by_order import Drawn
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.papertrade import PaperStore
 from tracker_strategies.papertrade.errors import PaperError
+from tracker_strategies.papertrade.live.mistakes import _check_params
 from tracker_strategies.strategies import APASTracker, PATracker
 
 
@@ -126,6 +129,22 @@ def test_the_accounts_own_parameters_are_right_however_they_are_written(folder, 
         store.add_to(cerebro)
         cerebro.run()
         assert account.step(market().rows(0, 4)).decision == ""  # decided already
+
+
+@pytest.mark.parametrize(
+    ("opened", "given"),
+    [
+        ({"lot": 0.0}, {"lot": 0.0}),  # as accounts of 0.1.0 have it: a limit that says nothing
+        ({"lot": 0.0}, {}),
+        ({"sectors": {"S0": "a", "S1": "b"}}, {"sectors": {"S1": "b", "S0": "a"}}),
+    ],
+    ids=str,
+)
+def test_parameters_of_an_older_account_are_its_own(opened, given):
+    config = SimpleNamespace(params=opened, symbols=("S0", "S1"))
+    _check_params(config, PATracker, PATracker, given)
+    with pytest.raises(PaperError, match=r"other parameters than cerebro's PATracker: lot"):
+        _check_params(config, PATracker, PATracker, {**given, "lot": 1.0})
 
 
 @pytest.mark.parametrize(
