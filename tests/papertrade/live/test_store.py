@@ -11,7 +11,7 @@ from tests.papertrade.live.order_by_order import Grows
 from tests.papertrade.market.test_several_markets import TARGETS, by_date
 from tracker_strategies import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.papertrade import PaperAccount, PaperStore, RiskLimits
-from tracker_strategies.papertrade.errors import BadBarError
+from tracker_strategies.papertrade.errors import BadBarError, BrokerError, BrokerUnavailableError
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import APASTracker, BuyAndHold, PATracker
 from tracker_strategies.strategies.registry import load_strategy
@@ -260,3 +260,13 @@ def test_orders_outlive_a_broker_that_cannot_be_reached_for_a_while(folder):
     done = [status for _, status, _ in run.heard]
     assert done.count("Submitted") == sum(done.count(s) for s in ("Completed", "Canceled", "Rejected")) > 20
     assert not orders(account, "status in ('open', 'partial') and session < (select max(session) from decisions)")
+
+
+def test_in_recorded_history_only_what_may_mend_itself_is_tried_again(folder):
+    """A broker's file that is damaged stays damaged: waiting for it would never end."""
+    panel = market()
+    account = open_account(folder / "a", panel, start=None, replay=str(panel.dates[3])[:10])
+    store = PaperStore(account, panel=lambda: panel, poll=0.0)
+    store._complain(BrokerUnavailableError("down for a moment"))
+    with pytest.raises(BrokerError, match="damaged"):
+        store._complain(BrokerError("damaged"))
