@@ -16,6 +16,7 @@ _SHOWN = {code: chr(code).encode("unicode_escape").decode() for code in _CONTROL
 def plain(text: Any) -> str:
     r"""A text without anything that a terminal would obey; bytes of a name that are no text are shown as such.
 
+    >>> from datafeeds.texts import plain
     >>> plain("a\x1b[31mb")
     'a\\x1b[31mb'
     """

@@ -24,6 +24,7 @@ def diagnostics_observer(*names: str, title: str = "Diagnostics") -> type[Tracke
 
     Examples
     --------
+    >>> from indicators import diagnostics_observer
     >>> from tracker_strategies import APASTracker
     >>> observer = diagnostics_observer(*APASTracker.diagnostic_lines)
     >>> observer.lines._getlines()[:1]

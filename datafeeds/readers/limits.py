@@ -101,6 +101,7 @@ def limits() -> FileLimits:
 def file_limits(**changes: int) -> Iterator[FileLimits]:
     """Let files be larger, or not as large, inside the ``with`` block.
 
+    >>> from datafeeds import file_limits
     >>> with file_limits(columns=500_000) as now:
     ...     now.columns, now.rows
     (500000, 50000000)

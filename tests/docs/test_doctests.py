@@ -1,4 +1,7 @@
-"""The examples in the docstrings of all packages are true. A module gets a test as soon as it has an example."""
+"""The examples in the docstrings of all packages are true, as pasted into a fresh interpreter.
+
+A module gets a test as soon as it has an example.
+"""
 
 import doctest
 import importlib
@@ -21,8 +24,11 @@ def modules_with_examples():
 @pytest.mark.parametrize("name", list(modules_with_examples()))
 def test_examples_in_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example writes, it writes here
-    results = doctest.testmod(importlib.import_module(name))
-    assert results.failed == 0
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
+        test.globs = {"__name__": "__main__"}  # as pasted into a fresh interpreter: nothing of the module is there
+        runner.run(test)
+    assert runner.failures == 0
 
 
 def test_most_examples_are_run_rather_than_skipped():

@@ -39,6 +39,8 @@ def enhanced_target(y: Any, rate: Any, periods: float = 252, kind: str = "geomet
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import enhanced_target
     >>> round(float(np.prod(1.0 + enhanced_target(np.zeros(252), 0.15))), 10)
     1.15
     """

@@ -51,6 +51,7 @@ def check_learner(
 
     Examples
     --------
+    >>> from tracker_strategies.testing import check_learner
     >>> from tracker_strategies.algorithms import PA
     >>> len(check_learner(PA, rounds=1000))
     28

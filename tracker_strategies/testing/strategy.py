@@ -156,6 +156,7 @@ def check_strategy(
 
     Examples
     --------
+    >>> from tracker_strategies.testing import check_strategy
     >>> from tracker_strategies.strategies import PATracker
     >>> check_strategy(PATracker, only=["state", "feed_order"])
     """

@@ -33,6 +33,7 @@ class ConstantWeights(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import ConstantWeights
     >>> ConstantWeights(4).update([0.01, -0.02, 0.0, 0.03], 0.01).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """

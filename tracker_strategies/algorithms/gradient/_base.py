@@ -37,6 +37,7 @@ def loss_and_slope(loss: str, prediction: float, y: float, eps: float) -> tuple[
     hinge, y = +-1      max(1 - y p, 0)             -y where the loss is > 0
     ==================  ==========================  ====================================
 
+    >>> from tracker_strategies.algorithms.gradient._base import loss_and_slope
     >>> loss_and_slope("squared", 0.5, 0.25, 0.0)
     (0.03125, 0.25)
     >>> loss_and_slope("eps_insensitive", 0.5, 0.25, 0.25)

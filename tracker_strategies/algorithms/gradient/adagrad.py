@@ -141,6 +141,7 @@ class AdaGrad(GradientLearner):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import AdaGrad, learner
     >>> learner = AdaGrad(2, eta=0.1)
     >>> learner.update([0.02, -0.01], 0.02).round(4).tolist()  # the index moved like the first asset
     [0.6, 0.4]

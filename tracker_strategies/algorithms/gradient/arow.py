@@ -78,6 +78,7 @@ class AROW(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import AROW
     >>> AROW(2, r=1e-4).update([0.02, -0.01], 0.02).round(4).tolist()
     [1.0, 0.0]
     """

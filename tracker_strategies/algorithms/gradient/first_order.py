@@ -64,6 +64,7 @@ class OGD(GradientLearner):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import OGD
     >>> OGD(2, eta=100.0).update([0.02, -0.01], 0.02).round(4).tolist()
     [0.5225, 0.4775]
     """

@@ -69,6 +69,7 @@ class SparseAdaGrad(Stateful):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import SparseAdaGrad, learner
     >>> learner = SparseAdaGrad(10_000)
     >>> learner.update([17], [2.0], -1.0)  # the loss of the round
     1.0

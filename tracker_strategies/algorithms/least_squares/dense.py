@@ -77,6 +77,8 @@ class LeastSquares(OnlineAlgorithm):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import LeastSquares
     >>> rng = np.random.default_rng(0)
     >>> X = 0.01 * rng.standard_normal((300, 3))
     >>> learner = LeastSquares(3, gamma=1.0)

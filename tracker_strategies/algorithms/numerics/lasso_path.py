@@ -221,6 +221,8 @@ def lars_path(C: Any, m: Any, *, method: str = "lasso", max_names: int | None = 
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms.numerics import lars_path
     >>> path = lars_path(np.eye(2), [3.0, -1.0])
     >>> path.knots.tolist(), path.coefs.tolist()
     ([3.0, 1.0, 0.0], [[0.0, 0.0], [2.0, 0.0], [3.0, -1.0]])
@@ -255,6 +257,8 @@ def lasso_gram(C: Any, m: Any, mu: float) -> Array:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms.numerics import lasso_gram
     >>> lasso_gram(np.eye(2), [3.0, -1.0], 0.5).tolist()
     [2.5, -0.5]
     """

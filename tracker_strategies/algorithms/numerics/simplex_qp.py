@@ -62,6 +62,8 @@ def solve_simplex_qp(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms.numerics import solve_simplex_qp
     >>> w, gap = solve_simplex_qp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.5, 0.5]))
     >>> w.tolist(), gap
     ([1.0, 0.0], 0.0)

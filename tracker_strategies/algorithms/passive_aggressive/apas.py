@@ -88,6 +88,7 @@ class APAS(SideInformed):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import APAS, learner
     >>> learner = APAS(2, lam=0.5)
     >>> learner.update([0.02, -0.01], 0.02).round(6).tolist()
     [0.942365, 0.057635]

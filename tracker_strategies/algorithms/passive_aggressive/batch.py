@@ -64,6 +64,7 @@ def pa_batch(
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms.passive_aggressive import pa_batch
     >>> result = pa_batch([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], eps=0.0)
     >>> result.w.tolist(), result.used, result.converged
     ([1.0, 2.0], [0, 1], True)

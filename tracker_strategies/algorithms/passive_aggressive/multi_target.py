@@ -58,6 +58,7 @@ class MultiTargetPA(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import MultiTargetPA, learner
     >>> from tracker_strategies.algorithms import RealSpace
     >>> learner = MultiTargetPA(2, n_targets=2, eps=0.002, feasible=RealSpace(), start=[0.5, 0.5])
     >>> w = learner.update([0.02, -0.01], [0.010, 0.012])  # 0.010 is the nearest return inside both tubes

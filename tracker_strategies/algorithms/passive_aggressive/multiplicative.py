@@ -65,6 +65,7 @@ class MultiplicativePA(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import MultiplicativePA, learner
     >>> learner = MultiplicativePA(2, eps=0.0)
     >>> learner.update([0.02, -0.01], 0.02).round(6).tolist()
     [0.880797, 0.119203]
@@ -116,6 +117,8 @@ class MultiplicativePA(OnlineAlgorithm):
 def kl_divergence(p: Array, q: Array) -> float:
     r"""Return :math:`\sum_j p_j \ln(p_j/q_j)`, the distance in which Theorem 4 measures; 0 ln 0 = 0.
 
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms.passive_aggressive.multiplicative import kl_divergence
     >>> round(kl_divergence(np.array([0.5, 0.5]), np.array([0.25, 0.75])), 6)
     0.143841
     """

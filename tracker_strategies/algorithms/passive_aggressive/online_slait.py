@@ -74,6 +74,7 @@ class SLAIT(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import SLAIT, learner
     >>> learner = SLAIT(3, window=4, every=2)
     >>> w = learner.update([0.02, -0.01, 0.0], 0.02)
     >>> learner.update([-0.01, 0.03, 0.01], -0.01).round(3).tolist()  # the index is the first asset

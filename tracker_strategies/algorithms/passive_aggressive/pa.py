@@ -85,6 +85,7 @@ class PA(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import PA, learner
     >>> learner = PA(2, eps=0.0)
     >>> learner.update([0.02, -0.01], 0.02).round(6).tolist()  # the index moved like the first asset
     [0.95, 0.05]

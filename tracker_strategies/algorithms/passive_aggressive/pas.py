@@ -71,6 +71,7 @@ class PAS(SideInformed):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import PAS, learner
     >>> learner = PAS(2, lam=0.5, eps=0.0)
     >>> learner.update([0.02, -0.01], 0.005).round(6).tolist()  # on target: only the log return pulls
     [0.507461, 0.492539]

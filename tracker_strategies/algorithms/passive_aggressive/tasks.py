@@ -78,6 +78,7 @@ class PAClassifier(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import PAClassifier, learner
     >>> learner = PAClassifier(2)
     >>> learner.update([1.0, 1.0], -1.0).tolist()
     [-0.5, -0.5]
@@ -147,6 +148,7 @@ class PAUniclass(OnlineAlgorithm):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import PAUniclass, learner
     >>> learner = PAUniclass(2, eps=1.0, start=[0.0, 0.0])
     >>> learner.update([3.0, 4.0]).round(6).tolist()  # just far enough for a distance of 1
     [2.4, 3.2]

@@ -68,6 +68,8 @@ class AdaptiveLasso(MomentLearner):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import AdaptiveLasso
     >>> rng = np.random.default_rng(0)
     >>> learner = AdaptiveLasso(6, theta=2)
     >>> for x in 0.01 * rng.standard_normal((60, 6)):

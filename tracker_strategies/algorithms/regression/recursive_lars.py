@@ -66,6 +66,8 @@ class RecursiveLars(MomentLearner):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import RecursiveLars
     >>> rng = np.random.default_rng(0)
     >>> learner = RecursiveLars(6, theta=2)
     >>> for x in 0.01 * rng.standard_normal((60, 6)):

@@ -69,6 +69,7 @@ class RLS(MomentLearner):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import RLS, learner
     >>> learner = RLS(2, forgetting=1.0, delta=1e-6)
     >>> for x in ([0.02, -0.01], [-0.01, 0.01], [0.01, 0.02]):
     ...     w = learner.update(x, 0.7 * x[0] + 0.3 * x[1])

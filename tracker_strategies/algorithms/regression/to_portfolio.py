@@ -54,6 +54,7 @@ def beta_to_portfolio(
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms.regression import beta_to_portfolio
     >>> beta_to_portfolio([0.6, 0.2, -0.1, 0.0], "normalise").round(3).tolist()
     [0.75, 0.25, 0.0, 0.0]
     """

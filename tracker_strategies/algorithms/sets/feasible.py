@@ -266,6 +266,7 @@ KINDS: dict[str, type[FeasibleSet]] = {c.kind: c for c in (Simplex, CappedSimple
 def feasible_from_dict(description: dict[str, Any]) -> FeasibleSet:
     """Return the set that :meth:`FeasibleSet.to_dict` described.
 
+    >>> from tracker_strategies.algorithms.sets import feasible_from_dict
     >>> feasible_from_dict({"kind": "capped", "u": 0.4})
     CappedSimplex(u=0.4, total=1.0)
     """

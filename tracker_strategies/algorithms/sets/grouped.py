@@ -70,6 +70,8 @@ class GroupedSimplex(FeasibleSet):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import GroupedSimplex
     >>> GroupedSimplex([[0, 1]], upper=0.5).project(np.array([0.6, 0.4, 0.0])).round(6).tolist()
     [0.35, 0.15, 0.5]
     """

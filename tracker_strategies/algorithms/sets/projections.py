@@ -46,6 +46,7 @@ def project_simplex(y: ArrayLike, total: float = 1.0) -> Array:
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms.sets import project_simplex
     >>> project_simplex([0.75, 0.25, 0.25, -3.0]).round(6).tolist()
     [0.666667, 0.166667, 0.166667, 0.0]
     """

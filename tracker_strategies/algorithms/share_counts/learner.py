@@ -92,6 +92,8 @@ class ShareCounts(OnlineAlgorithm):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import ShareCounts, learner
     >>> rng = np.random.default_rng(0)
     >>> X = 0.01 * rng.standard_normal((200, 3))
     >>> shares = np.array([0.6, 0.3, 0.1])  # of an index: its weights drift with prices

@@ -204,6 +204,7 @@ def register(cls: type[SideInformation]) -> type[SideInformation]:
 def side_from_dict(description: dict[str, Any]) -> SideInformation:
     """Return the term that :meth:`SideInformation.to_dict` described.
 
+    >>> from tracker_strategies.algorithms.side import side_from_dict
     >>> side_from_dict({"term": "switching", "kappa": 0.01})
     SwitchingCost(kappa=0.01, reference=None, against='weights')
     """

@@ -100,6 +100,8 @@ def sparse_pls(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms.sparse_pls import sparse_pls
     >>> X = np.random.default_rng(0).standard_normal((50, 5))
     >>> sparse_pls(X, X[:, 1] + 0.5 * X[:, 3], theta=2).support.tolist()
     [1, 3]

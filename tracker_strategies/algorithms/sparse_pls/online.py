@@ -131,6 +131,8 @@ class SparsePLS(SparseFactors):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import SparsePLS
     >>> rng = np.random.default_rng(0)
     >>> learner = SparsePLS(6, n_targets=2, theta=2, n_factors=1, max_names=2)
     >>> for x in 0.01 * rng.standard_normal((60, 6)):

@@ -38,6 +38,7 @@ def sparsify(u: Any, theta: int) -> tuple[Array, float]:
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms.sparse_pls import sparsify
     >>> sparsify([3.0, -2.0, 1.0, 0.5], 2)[0].round(4).tolist()
     [0.8944, -0.4472, 0.0, 0.0]
     """

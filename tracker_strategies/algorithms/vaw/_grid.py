@@ -35,6 +35,7 @@ def discount_grid(d: int, horizon: int, base: float = 2.0) -> Array:
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms.vaw import discount_grid
     >>> discount_grid(1, 10).round(4).tolist()
     [0.0, 0.6667, 0.8, 0.8889, 0.9091]
     """

@@ -38,6 +38,7 @@ def geometric_intervals(horizon: int) -> list[tuple[int, int]]:
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms.vaw import geometric_intervals
     >>> geometric_intervals(4)
     [(1, 1), (2, 2), (2, 3), (3, 3), (4, 4), (4, 4), (4, 4)]
     """
@@ -172,6 +173,7 @@ class AdaptiveDiscount(DiscountVote):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import AdaptiveDiscount, learner
     >>> learner = AdaptiveDiscount(1, gammas=[0.0, 0.5, 1.0], lam=1.0, prior=None)
     >>> for y in [1.0] * 20 + [-1.0] * 20:
     ...     w = learner.update([1.0], y)

@@ -48,6 +48,7 @@ class SketchedVAW(DiscountedVAW):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import SketchedVAW, learner
     >>> learner = SketchedVAW(3, rank=2)
     >>> learner.update([0.02, -0.01, 0.0], 0.02).round(3).tolist()
     [0.36, 0.312, 0.328]

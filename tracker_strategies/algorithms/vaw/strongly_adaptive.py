@@ -51,6 +51,7 @@ class StronglyAdaptive(DiscountVote):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import StronglyAdaptive, learner
     >>> learner = StronglyAdaptive(2, gammas=[0.0, 0.9], horizon=100)
     >>> w = learner.update([0.02, -0.01], 0.02)
     >>> learner.awake  # rounds 2 and 3 are covered by the intervals [2, 2] and [2, 3]

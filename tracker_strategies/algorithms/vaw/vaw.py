@@ -95,6 +95,7 @@ class DiscountedVAW(RidgeForecaster):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import DiscountedVAW, learner
     >>> learner = DiscountedVAW(1, gamma=0.5, lam=1.0, prior=None)
     >>> w = learner.update([1.0], 2.0)
     >>> round(learner.forecast([1.0]), 6)  # (0 + 0.5 * 2) / (1 + 0.5 * (1 + 0.5))
@@ -205,6 +206,7 @@ class VAW(DiscountedVAW):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import VAW, learner
     >>> learner = VAW(2, lam=1e-4)
     >>> learner.update([0.02, -0.01], 0.02).round(3).tolist()
     [0.875, 0.125]

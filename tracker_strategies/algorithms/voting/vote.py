@@ -69,6 +69,7 @@ class Vote(Wrapper):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import Vote
     >>> from tracker_strategies.algorithms import PA, ConstantWeights
     >>> vote = Vote(2, members=[PA(2), ConstantWeights(2)])
     >>> w = vote.update([0.02, -0.01], 0.02)  # the index is the first asset; both members lost as much so far

@@ -77,6 +77,7 @@ class Budgeted(Wrapper):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import Budgeted, Tilted, learner
     >>> from tracker_strategies.algorithms import ConstantWeights
     >>> tilted = Tilted(2, learner=ConstantWeights(2), lam=50.0)
     >>> learner = Budgeted(2, learner=tilted, max_tracking_error="1%")

@@ -54,6 +54,8 @@ class Holdings(Wrapper):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import Holdings
     >>> from tracker_strategies.algorithms import PA
     >>> learner = Holdings(2, learner=PA(2, eps=0.01))
     >>> np.round(learner.update([0.10, 0.00], 0.05), 4).tolist()  # what half and half returned: hold on

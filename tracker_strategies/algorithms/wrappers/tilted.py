@@ -44,6 +44,7 @@ class Tilted(Wrapper):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import Tilted, learner
     >>> from tracker_strategies.algorithms import ConstantWeights
     >>> learner = Tilted(2, learner=ConstantWeights(2), lam=0.5)
     >>> learner.update([0.02, -0.01], 0.005).round(6).tolist()
