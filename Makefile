@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # pip's own messages only when something goes wrong
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint docs notebooks check-python clean
+.PHONY: demo test lint docs notebooks matrix check-python clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tracker demo
@@ -22,6 +22,10 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "wrote build/site/index.html"
+
+# The tests on every Python that is installed and with the oldest versions declared; wheel and source distribution tried outside the clone.
+matrix: $(VENV)/.dev
+	$(BIN)/nox
 
 notebooks: $(VENV)/.notebooks
 	$(BIN)/python docs/maintenance/render_notebooks.py
@@ -49,4 +53,4 @@ check-python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is %s; name another with PYTHON=..." % sys.version.split()[0])'
 
 clean:
-	rm -rf $(VENV) runs build dist *.egg-info
+	rm -rf $(VENV) .nox runs build dist *.egg-info
