@@ -5,7 +5,7 @@ import pytest
 
 from tests.markets import real_market
 from tracker_strategies.algorithms import Holdings, ShareCounts
-from tracker_strategies.algorithms.share_counts import _moments
+from tracker_strategies.algorithms.share_counts import _moments, _steps
 from tracker_strategies.algorithms.share_counts._members import JOINS
 from tracker_strategies.errors import InputError, ParameterError
 
@@ -55,6 +55,30 @@ def test_rows_and_matrices_track_alike_at_the_border(monkeypatch):
         W = ShareCounts(225).run(X, y)
         found.append(np.sqrt(np.square(errors(W, X, y)[145:]).mean()))
     np.testing.assert_allclose(found[1:], found[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize(("inertia", "ridge"), [(3.0, 0.01), (1e-3, 1e-6)], ids=["usual", "little"])
+def test_old_rows_tell_where_to_go_but_not_how_far(inertia, ridge, monkeypatch):
+    """Faint rows are left out of the curvature of a step, never of its gradient: the way ends where it would with all of them.
+    Where so little holds a step back that they would steady it, none is left out.
+    """
+    X, y, _ = market(400, 260, seed=4)
+    setting = MEMBER | {"gamma": 0.9, "inertia": inertia, "ridge": ridge}
+    found, read = [], []
+    times = _moments.Moments.times
+
+    def counted(self, vectors, members, out, lengths=None):
+        read.append(0 if lengths is None else lengths[0])
+        times(self, vectors, members, out, lengths)
+
+    monkeypatch.setattr(_moments.Moments, "times", counted)
+    for faint in (0.0, _steps.FAINT):
+        monkeypatch.setattr(_steps, "FAINT", faint)
+        read.clear()
+        W = ShareCounts(400, **setting).run(X, y)
+        found.append(np.sqrt(np.square(errors(W, X, y)[100:]).mean()))
+        assert (max(read) == 81) == (faint == 0.0 or inertia < 1.0), "81 rows are kept"
+    assert found[1] == pytest.approx(found[0], rel=1e-3)
 
 
 def test_a_copy_goes_on_bit_by_bit_after_the_rows_have_moved():

@@ -2,7 +2,7 @@ r"""Discounted second moments of the same rows under several discounts: matrices
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Any
 
@@ -48,6 +48,8 @@ class Moments(Part):
     ----------
     diagonals : ndarray, shape (K, N)
         Those of the K matrices, of all rows.
+    memories : ndarray, shape (K,)
+        1/(1 - gamma): sum of the weights of all rows, once there are many.
     """
 
     _state = ("_gammas", "diagonals", "_matrices", "_scales", "_rows", "_seen")
@@ -69,6 +71,7 @@ class Moments(Part):
     def _view(self) -> None:
         """Make what is looked at in every round: matrices as Fortran sees them, room for rows, the weights of rows by age."""
         most, n = self._rows.shape
+        self.memories: Array = 1.0 / np.maximum(1.0 - self._gammas, np.finfo(np.float64).eps)
         self._lengths = [_rows_of(gamma, n) for gamma in self._gammas.tolist()]
         uppers = iter(matrix.T for matrix in self._matrices)
         self._uppers = [None if length else next(uppers) for length in self._lengths]
@@ -106,17 +109,30 @@ class Moments(Part):
         self._scales[k] = scale
         blas().dsyr(1.0 / scale, z, a=upper, overwrite_a=1)
 
-    def times(self, vectors: Array, members: Iterable[int], out: Array) -> None:
+    def rows_above(self, least: Array) -> list[int]:
+        """Return for each discount the number of its rows that weigh `least` or more, shape (K,); 0 for a matrix."""
+        ages = [len(fading) - int(fading.searchsorted(weight)) for fading, weight in zip(self._fading, least, strict=True)]
+        return [min(age, self._seen) for age in ages]
+
+    def times(self, vectors: Array, members: Iterable[int], out: Array, lengths: Sequence[int] | None = None) -> None:
         """Write C_k v_k into row k of `out`, for some of the K rows v_k of `vectors`.
 
         The rows kept are read once for all, block by block, from the newest on: a block stays in the processor's cache for both
         halves of a product, and for every discount that knows it.
+
+        Parameters
+        ----------
+        vectors : ndarray, shape (K, N)
+        members : iterable of int
+        out : ndarray, shape (K, N)
+        lengths : sequence of K ints, optional
+            How many rows of each discount take part, the newest; all that are kept by default. A matrix is always taken whole.
         """
         product, add, some = blas().dsymv, blas().sgemv, []
         for k in members:
             upper = self._uppers[k]
             if upper is None:
-                some.append((k, min(self._lengths[k], self._seen)))
+                some.append((k, min(self._lengths[k], self._seen) if lengths is None else lengths[k]))
             else:
                 out[k] = product(float(self._scales[k]), upper, vectors[k])
         if not some:
