@@ -17,11 +17,12 @@ from datafeeds.cleaning.cleaner import clean as cleaned
 from datafeeds.errors import DataError, ParameterError, UniverseError
 from datafeeds.panel import MarketPanel
 from datafeeds.readers.bar_files import folder_frames, long_frames, read_long_table, read_ticker_folder
-from datafeeds.readers.bars import Frames, is_long
+from datafeeds.readers.bars import Frames
 from datafeeds.readers.columns import naming, one_line
-from datafeeds.readers.csv_text import shorten
 from datafeeds.readers.dates import parse_dates
-from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, WideTable, read_table, read_unless
+from datafeeds.readers.headers import shorten
+from datafeeds.readers.wide_files import WideTable, read_table, read_unless
+from datafeeds.readers.words import LONG_TABLE_COLUMNS, is_long_header
 from datafeeds.synthetic.market import index_names, synthetic_market
 from datafeeds.texts import parse_pairs
 from datafeeds.universe.members import Members, with_members
@@ -154,7 +155,7 @@ def _opened(source: str | os.PathLike[str], targets: str | Sequence[str], gaps: 
     if os.path.isdir(file):
         return read_ticker_folder(source, targets, gaps=gaps, adjust=adjust)
     with naming(file):
-        table = read_unless(is_long, _existing(file))
+        table = read_unless(is_long_header, _existing(file))
         if table is not None:
             return _build(table, targets, gaps, file.name)
     return read_long_table(source, targets, gaps=gaps, adjust=adjust)
@@ -243,5 +244,5 @@ def open_frames(path: str | os.PathLike[str], *, adjust: str = "split") -> Frame
     with naming(file):
         if file.is_dir():
             return folder_frames(file, adjust)
-        table = read_unless(is_long, _existing(file))
+        table = read_unless(is_long_header, _existing(file))
         return long_frames(file, adjust) if table is None else (_frame(table), {})

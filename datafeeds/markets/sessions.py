@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datafeeds.errors import DataError
+from datafeeds.calendars import calendar_of
 from datafeeds.panel import MarketPanel
 
 Days = NDArray[np.datetime64]
@@ -67,7 +66,7 @@ def expected_sessions(exchange: str, first: Any, last: Any) -> Days:
         Code of the exchange: XNYS, XTKS, XLON, ...
     first, last : date, datetime64 or ISO text
     """
-    days = _calendar(exchange, first, last).sessions.to_numpy().astype("datetime64[D]")
+    days = calendar_of(exchange, first, last).sessions.to_numpy().astype("datetime64[D]")
     return np.asarray(days[(days >= np.datetime64(first, "D")) & (days <= np.datetime64(last, "D"))])
 
 
@@ -82,7 +81,7 @@ def check_sessions(panel: MarketPanel, exchange: str) -> SessionReport:
     dates = panel.dates.astype("datetime64[D]")
     have, counts = np.unique(dates, return_counts=True)
     sessions = expected_sessions(exchange, have[0], have[-1])
-    calendar = _calendar(exchange, have[0], have[-1])
+    calendar = calendar_of(exchange, have[0], have[-1])
     early = np.intersect1d(calendar.early_closes.to_numpy().astype("datetime64[D]"), sessions)
     a_year = panel.periods_per_year
     bars = "intraday" if a_year > 252 else "daily" if a_year == 252 else "weekly" if a_year == 52 else "monthly"
@@ -103,26 +102,3 @@ def _period(days: Days, bars: str) -> NDArray[Any]:
     if bars == "monthly":
         return np.asarray(days.astype("datetime64[M]").astype(np.int64))
     return np.asarray((days.astype(np.int64) + 3) // 7)  # 1970-01-01 was a Thursday
-
-
-def _calendar(exchange: str, first: Any, last: Any) -> Any:
-    """The calendar of an exchange, long enough for these days."""
-    try:
-        import exchange_calendars
-        import pandas as pd
-    except ImportError:
-        raise DataError(
-            "the sessions of an exchange need exchange_calendars: pip install 'backtrader-index-tracker[calendars]'"
-        ) from None
-    if exchange not in exchange_calendars.get_calendar_names():
-        raise DataError(f"no calendar named {exchange!r}; use the code of an exchange, such as XNYS, XNAS, XTKS, XLON, XETR")
-    problem: Exception | None = None
-    for reach in (pd.Timedelta(0), pd.Timedelta(days=14)):  # a calendar needs a session, and these days may be holidays
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # it uses parts of pandas that newer versions frown upon
-                start, end = pd.Timestamp(first) - reach, pd.Timestamp(last) + reach
-                return exchange_calendars.get_calendar(exchange, start=start, end=end)
-        except (ValueError, exchange_calendars.errors.CalendarError) as error:
-            problem = problem or error
-    raise DataError(f"the calendar {exchange} does not reach from {first} to {last}: {problem}")

@@ -9,3 +9,4 @@ from .columns import read_columns as read_columns
 from .dates import parse_dates as parse_dates
 from .limits import FileLimits as FileLimits
 from .limits import file_limits as file_limits
+from .small_tables import read_any_table as read_any_table

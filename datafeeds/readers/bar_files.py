@@ -11,8 +11,9 @@ from pathlib import Path
 from datafeeds.adjustment import Adjustment
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.panel import MarketPanel
-from datafeeds.readers.bars import Frames, frames_of, is_long, read_rows, stack
+from datafeeds.readers.bars import Frames, frames_of, read_rows, stack
 from datafeeds.readers.columns import header_of, naming
+from datafeeds.readers.words import is_long_header
 
 #: How the files end that are read; the rest of their names is the ticker.
 ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
@@ -52,7 +53,7 @@ def read_long_table(
 def long_frames(file: Path, adjust: str = "split") -> Frames:
     """The wide frames of a long table: closes, and the other parts of the bars."""
     header = header_of(file)
-    if header and not is_long(header):
+    if header and not is_long_header(header):
         raise DataError(f"not a long table: columns date, ticker and close are needed, it has {', '.join(header[:8])}")
     return frames_of(read_rows(file), Adjustment.parse(adjust))
 

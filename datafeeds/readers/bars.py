@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from datafeeds.adjustment import Adjustment
 from datafeeds.errors import DataError
-from datafeeds.readers.columns import date_column, dates_of, header_of, names_of, parts_of, read_columns
+from datafeeds.readers.columns import date_column, dates_of, header_of, names_of, read_columns
 from datafeeds.readers.limits import limits
+from datafeeds.readers.words import FIELDS, parts_of
 
 FloatArray = NDArray[np.float64]
 Frames = tuple[pd.DataFrame, dict[str, pd.DataFrame]]
-
-#: Parts of a table that are numbers.
-FIELDS = ("open", "high", "low", "close", "adj_close", "volume")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +37,6 @@ class BarRows:
     names: tuple[str, ...]
     which: NDArray[np.int64]
     fields: dict[str, FloatArray]
-
-
-def is_long(header: list[str]) -> bool:
-    """Whether these are the columns of a long table: a date, a name and a price."""
-    parts = parts_of(header)
-    return "date" in parts and "symbol" in parts and bool({"close", "adj_close"} & set(parts))
 
 
 def read_rows(file: Path, symbol: str | None = None) -> BarRows:

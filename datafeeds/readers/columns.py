@@ -12,31 +12,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError, TrackerError
-from datafeeds.readers.csv_text import CsvText, check_unique, header_line, look_through, no_rows, shorten
+from datafeeds.readers.csv_text import CsvText, header_line, look_through, no_rows
 from datafeeds.readers.dates import parse_dates
+from datafeeds.readers.headers import check_unique, shorten
 from datafeeds.readers.parquet_tables import is_parquet, names_in, opened, pandas_index, plain_text, read_coded, read_names
-from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS, first_text_cell
+from datafeeds.readers.wide_files import first_text_cell
+from datafeeds.readers.words import parts_of
 
-#: What the columns of a table may be called (lower case, blanks as underscores), by the part they play.
-NAMES: Mapping[str, frozenset[str]] = {
-    "date": frozenset({"date", "datetime", "timestamp", "time", "day"}),
-    "symbol": LONG_TABLE_COLUMNS,
-    "open": frozenset({"open"}),
-    "high": frozenset({"high"}),
-    "low": frozenset({"low"}),
-    "close": frozenset({"close", "price"}),
-    "adj_close": frozenset({"adj_close", "adjclose", "adjusted_close", "adj_price"}),
-    "volume": frozenset({"volume"}),
-    "from": frozenset({"from", "start", "added", "date_added"}),
-    "to": frozenset({"to", "end", "removed", "date_removed"}),
-    "old": frozenset({"old", "old_symbol", "old_ticker"}),
-    "new": frozenset({"new", "new_symbol", "new_ticker"}),
-    "sector": frozenset({"sector", "gics_sector", "group", "industry"}),
-}
 #: Of a message: names and texts in a file may be of any length.
 LONGEST_WORD, LONGEST_LINE = 200, 800
 CODED = pa.dictionary(pa.int32(), pa.string())
-_PARTS = {name: part for part, names in NAMES.items() for name in names}
 
 
 @contextmanager
@@ -63,16 +48,6 @@ def header_of(file: Path) -> list[str]:
         return read_names(file) if is_parquet(file) else header_line(file)
     except (TrackerError, OSError, EOFError, ValueError):
         return []
-
-
-def parts_of(header: list[str]) -> dict[str, str]:
-    """Which column plays which part, by its name; a part that two columns claim goes to the first."""
-    parts: dict[str, str] = {}
-    for column in header:
-        part = _PARTS.get(column.strip().lower().replace(" ", "_"))
-        if part is not None:
-            parts.setdefault(part, column)
-    return parts
 
 
 def find_parts(file: Path, needed: Sequence[str], what: str) -> dict[str, str]:
@@ -108,12 +83,19 @@ def read_columns(file: Path, columns: Mapping[str, str], numbers: frozenset[str]
     if not place:
         return {}
     kinds = dict.fromkeys(keys, CODED) | {place[part]: pa.float64() for part in place if part in numbers}
+    figures = [place[part] for part in place if part in numbers]
+    if figures and csv.doubtful:
+        csv = csv.styled(figures) or csv
     try:
         table = pa.concat_tables(csv.tables(kinds, list(place.values()), null_text=False))
     except pa.ArrowInvalid as error:
-        raise _why_no_number(csv, columns, place, numbers, error) from None
+        other = csv.styled(figures) if figures and csv.style.plain else None
+        if other is None or other.style.plain:
+            raise _why_no_number(csv, columns, place, numbers, error) from None
+        csv, table = other, pa.concat_tables(other.tables(kinds, list(place.values()), null_text=False))
     if not table.num_rows:
         raise no_rows(header)
+    csv.said()
     return {part: table.column(key) for part, key in place.items()}
 
 

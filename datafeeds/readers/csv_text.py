@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
-import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.csv
 
-from datafeeds.errors import DataError, UniverseError
+from datafeeds.errors import DataError
+from datafeeds.readers.headers import SEPARATORS, Header, shorten
 from datafeeds.readers.limits import FileLimits, limits
+from datafeeds.readers.numbers import PLAIN, NumberStyle, style_of
+from datafeeds.readers.reading import reading
 
 BLOCK = 1 << 20
 #: Text up to this size is kept, and parsed in one go; a longer one is unpacked again, block by block.
 KEPT = 16 << 20
-LONGEST_HEADER = 16 << 20
 #: Bytes of a row that are no price: the date.
 DATE_BYTES = 8
 #: Other ways to pack a file, by how it begins.
@@ -49,6 +49,10 @@ class CsvText:
         At most so many.
     content : bytes or None
         All of the text, if it is short.
+    separator : str
+        What stands between columns.
+    style : NumberStyle
+        How numbers are written.
     """
 
     path: Path
@@ -56,6 +60,8 @@ class CsvText:
     start: int
     rows: int
     content: bytes | None
+    separator: str = ","
+    style: NumberStyle = PLAIN
 
     @property
     def keys(self) -> list[str]:
@@ -75,26 +81,53 @@ class CsvText:
 
         options = {
             "read_options": pyarrow.csv.ReadOptions(column_names=list(types), block_size=KEPT if self.content else 4 * BLOCK),
-            "parse_options": pyarrow.csv.ParseOptions(invalid_row_handler=refuse),
+            "parse_options": pyarrow.csv.ParseOptions(delimiter=self.separator, invalid_row_handler=refuse),
             "convert_options": pyarrow.csv.ConvertOptions(
-                column_types=types, include_columns=wanted, strings_can_be_null=null_text
+                column_types=self._stored(types), include_columns=wanted, strings_can_be_null=null_text
             ),
         }
         try:
             if self.content is not None:
                 table = pyarrow.csv.read_csv(pa.BufferReader(pa.py_buffer(self.content).slice(self.start)), **options)
                 _refuse_wrong(wrong)
-                yield table
+                yield self._numbered(table, types)
                 return
             with unpacked(self.path) as stream:
                 _skip(stream, self.start)
                 for batch in pyarrow.csv.open_csv(pa.PythonFile(stream, "r"), **options):
                     _refuse_wrong(wrong)
-                    yield pa.Table.from_batches([batch])
+                    yield self._numbered(pa.Table.from_batches([batch]), types)
         except pa.ArrowInvalid:
             _refuse_wrong(wrong)
             raise
         _refuse_wrong(wrong)
+
+    def _stored(self, types: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What arrow is to read: numbers in another style than its own come as text."""
+        return types if self.style.plain else {k: pa.string() if pa.types.is_floating(t) else t for k, t in types.items()}
+
+    def _numbered(self, table: Any, types: Mapping[str, Any]) -> Any:
+        if not self.style.plain:
+            for i, name in enumerate(table.column_names):
+                if pa.types.is_floating(types[name]):
+                    table = table.set_column(i, name, self.style.floats(table.column(name)))
+        return table
+
+    def styled(self, wanted: Sequence[str]) -> CsvText | None:
+        """The same file with the style in which the numbers of these columns are written; None when they have none."""
+        texts = replace(self, style=PLAIN).tables(dict.fromkeys(self.keys, pa.string()), wanted, null_text=False)
+        style = style_of(column for table in texts for column in table.columns)
+        return None if style is None else replace(self, style=style)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether numbers may not be what arrow takes them for: a comma is free to be a decimal mark, or one was asked for."""
+        return self.style.plain and (self.separator != "," or reading().decimal == ",")
+
+    def said(self) -> None:
+        """Tell how it was read, where that is not the usual way."""
+        for note in [SEPARATORS[self.separator]] * (self.separator != ",") + self.style.notes:
+            reading().say(note)
 
 
 def _refuse_wrong(wrong: list[Any]) -> None:
@@ -127,18 +160,19 @@ def look_through(path: Path) -> CsvText:
     """Read all of a CSV once, in little memory: its header, its size, and whether it is text."""
     most, packed = limits(), path.stat().st_size
     kept: list[bytes] | None = []
-    head, text, header = b"", Utf8(), Header()
+    text, header = Utf8(), Header()
     size = commas = lines = 0
+    mark = b","
     with unpacked(path) as stream:
         while block := stream.read(BLOCK):
             size += len(block)
             most.check_unpacked(size, packed)
             if size <= len(block):
-                head = block
-                _refuse_binary(head)
+                _refuse_binary(block)
             text.check(block, lines)
             header.take(block, most)
-            commas, lines = commas + block.count(b","), lines + block.count(b"\n")
+            mark = header.separator.encode() if size <= len(block) else mark
+            commas, lines = commas + block.count(mark), lines + block.count(b"\n")
             _check_cells(commas, lines, size, packed, most)
             if kept is not None:
                 kept.append(block)
@@ -146,12 +180,13 @@ def look_through(path: Path) -> CsvText:
         text.end(lines)
     if not size or (kept is not None and not b"".join(kept).strip()):
         raise DataError("the file is empty; it needs a header line, a date column and one column per series")
-    names, start = header.names()
+    head = header.head()
+    names, start = head.names, head.start
     most.check_rows(lines)
     content = b"".join(kept) if kept is not None else None
     if start >= size or (content is not None and not content[start:].strip()):
         raise no_rows(names)
-    return CsvText(path, names, start, min(lines + 1, commas // (len(names) - 1) + 1), content)
+    return CsvText(path, names, start, min(lines + 1, commas // (len(names) - 1) + 1), content, head.separator)
 
 
 def _check_cells(commas: int, lines: int, size: int, packed: int, most: FileLimits) -> None:
@@ -192,76 +227,15 @@ class Utf8:
             raise DataError(f"not a CSV in UTF-8 (invalid UTF8 data at the end, line {lines + 1}); save it again")
 
 
-class Header:
-    """The first line of a CSV that is not blank."""
-
-    def __init__(self) -> None:
-        self._line, self._before, self._whole = b"", 0, False
-
-    def take(self, block: bytes, most: FileLimits) -> None:
-        """Look for it in another block."""
-        if self._whole:
-            return
-        if not self._line:
-            rest = block.lstrip()
-            self._before += len(block) - len(rest)
-            block = rest
-        stop = block.find(b"\n")
-        self._whole = stop >= 0
-        self._line += block if stop < 0 else block[:stop]
-        most.check_columns(self._line.count(b",") + 1)
-        if len(self._line) > LONGEST_HEADER:
-            raise DataError(f"the first line is longer than {LONGEST_HEADER >> 20} MB; it should be a header with names")
-
-    def names(self) -> tuple[list[str], int]:
-        """The names of the columns, and where the rows begin."""
-        try:
-            header = next(csv.reader(io.StringIO(self._line.decode("utf-8-sig").strip()), strict=True), [])
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise DataError(f"the header is not CSV in UTF-8: {error}") from None
-        header = [name.strip() for name in header]
-        if len(header) <= 1:
-            line = header[0] if header else ""
-            other = next((mark for mark in (";", "\t", "|") if mark in line), None)
-            hint = (
-                f"columns seem to be separated by {other!r}; save it with commas and decimal points"
-                if other
-                else "no comma in the header"
-            )
-            raise DataError(f"not a wide CSV ({hint}): the header reads {shorten(line)}")
-        check_unique(header)
-        return header, self._before + len(self._line) + 1
-
-
 def header_line(path: Path) -> list[str]:
     """Names of the columns, without reading the rows."""
+    header, most = Header(), limits()
     with unpacked(path) as stream:
-        block = stream.readline(BLOCK)
-        while block and not block.strip():
-            block = stream.readline(BLOCK)
-    header = Header()
-    header.take(block, limits())
-    return header.names()[0]
+        while (block := stream.read(1 << 16)) and not header.whole:
+            header.take(block, most)
+    return header.head().names
 
 
 def no_rows(header: list[str]) -> DataError:
     """The error for a file that ends with its header."""
     return DataError(f"a header of {len(header)} columns and no rows below it; nothing to read")
-
-
-def check_unique(header: list[str]) -> None:
-    """Refuse a header in which a name stands twice (pandas would rename the second without a word) or is missing."""
-    seen = set(header[:1])
-    for i, name in enumerate(header[1:], 2):
-        if not name:
-            raise UniverseError(
-                f"column {i} of {len(header)} has no name; name it or delete it (a comma too many in the header?)"
-            )
-        if name in seen:
-            raise UniverseError(f"column {name!r} stands {header.count(name)} times in the header; keep one")
-        seen.add(name)
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """Quoted text that stays on the line."""
-    return repr(text if len(text) <= limit else text[: limit - 3] + "...")

@@ -1,4 +1,4 @@
-"""Dates of a wide file: only forms that mean one day to everybody."""
+"""Dates of a file: forms that mean one day to everybody, and those in which the whole column says which of two it is."""
 
 from __future__ import annotations
 
@@ -11,45 +11,66 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError
-from datafeeds.readers.csv_text import shorten
+from datafeeds.readers.headers import shorten
+from datafeeds.readers.reading import reading
+from datafeeds.readers.zones import ZONE, sessions_of_texts, sessions_of_times
 
-ZONE = re.compile(r"(?:[ T]\d.*[+-]\d{2}(?::?\d{2})?|\dZ|UTC|GMT)$", re.IGNORECASE)
+Days = NDArray[np.datetime64]
+
 COMPACT = re.compile(r"(?:1[6-9]|2[0-2])\d{2}[01]\d[0-3]\d$")
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$")
-DAY_OR_MONTH = re.compile(r"(\d{1,2})[/.\-](\d{1,2})[/.\-](?:\d{4}|\d{2})(?:[ T].*)?$")
+#: Three numbers, and perhaps a time of day.
+THREE = r"^(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{1,4})(?:[ T]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?$"
+#: With the name of the month.
+NAMED = ("%d-%b-%Y", "%d %b %Y", "%d/%b/%Y", "%d-%B-%Y", "%d %B %Y", "%b %d, %Y", "%b %d %Y", "%B %d, %Y", "%B %d %Y")
+NAMED_SHORT = {"dmy": ("%d-%b-%y", "%d %b %y", "%d/%b/%y"), "mdy": ("%b-%d-%y", "%b %d %y"), "ymd": ("%y-%b-%d", "%y %b %d")}
 ADVICE = "write dates as YYYY-MM-DD"
 ROWS_AT_ONCE = 200_000
+SAID = {"dmy": "day first", "mdy": "month first", "ymd": "year first"}
 
 
-def parse_dates(column: Any, name: str) -> NDArray[np.datetime64]:
+def parse_dates(column: Any, name: str) -> Days:
     """Naive datetime64[ns] of the date column of a file, or a :class:`DataError` that shows the first cell it cannot take.
 
-    Taken are ISO dates with or without a time of day (2024-03-28, 2024/03/28, 20240328, 2024-03-28 16:00) and the date types of
-    Parquet.
+    Taken are ISO dates with or without a time of day (2024-03-28, 2024/03/28, 20240328, 2024-03-28 16:00), the date types of
+    Parquet, names of months (28 Mar 2024), and three numbers with the day or the month first: the whole column tells which, or
+    ``dates`` of :class:`~datafeeds.readers.reading.Reading`. Stamps with a time zone become sessions.
     """
-    parts = range(0, max(len(column), 1), ROWS_AT_ONCE)  # as texts, dates take ten times the memory
-    return np.concatenate([_parse(column.slice(first, ROWS_AT_ONCE), name, first) for first in parts])
-
-
-def _parse(column: Any, name: str, first: int) -> NDArray[np.datetime64]:
-    """Some rows of the column, the first of which has this number."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
-        raise DataError(
-            f"dates in column {name!r} carry the time zone {kind.tz}; drop it with .tz_localize(None), session dates have none"
-        )
+        return _in_range(sessions_of_times(column, name), name, 0)
+    parts = range(0, max(len(column), 1), ROWS_AT_ONCE)  # as texts, dates take ten times the memory
+    found: list[Days] = []
+    for first in parts:
+        part = _parse(column.slice(first, ROWS_AT_ONCE), name, first)
+        if part is None:
+            return _in_range(_by_the_column(_texts(column, name, 0), name), name, 0)
+        found.append(part)
+    return np.concatenate(found)
+
+
+def _parse(column: Any, name: str, first: int) -> Days | None:
+    """Some rows of the column, the first of which has this number; None when only the whole column can tell what they mean."""
+    kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         if pa.types.is_date(kind):
             column = column.cast(pa.timestamp("s"))
         return _in_range(pd.Series(column.to_numpy()), name, first)
+    text = _texts(column, name, first)
+    if text.str.contains(ZONE).any():
+        return None
+    days = pd.to_datetime(text, format="ISO8601", errors="coerce")
+    return None if days.isna().any() else _in_range(days, name, first)
+
+
+def _texts(column: Any, name: str, first: int) -> pd.Series:
+    """The cells as texts, none of them empty, and none of them a plain number."""
+    kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
         column = pa.chunked_array([pa.array([None if cell is None else str(cell) for cell in column.to_pylist()], pa.string())])
     elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise DataError(f"the date column {name!r} has the type {kind}; {ADVICE}")
-    return _from_text(pd.Series(column.to_pylist(), dtype=object), name, first)
-
-
-def _from_text(cells: pd.Series, name: str, first: int) -> NDArray[np.datetime64]:
+    cells = pd.Series(column.to_pylist(), dtype=object)
     missing = cells.isna()
     text = cells.where(~missing, "").astype(str).str.strip()
     missing |= text == ""
@@ -63,23 +84,86 @@ def _from_text(cells: pd.Series, name: str, first: int) -> NDArray[np.datetime64
             f"(row {first + row + 1} reads {shorten(text[row])}); "
             f"the first column must be the date of the bar: {ADVICE}, and add such a column if the file only counts its rows"
         )
+    return text
+
+
+def _by_the_column(text: pd.Series, name: str) -> pd.Series:
+    """Dates in a form that needs the whole column."""
     zoned = text.str.contains(ZONE)
     if zoned.any():
-        row = int(np.argmax(zoned))
-        told = f"row {first + row + 1} of column {name!r} carries a time zone: {shorten(text[row])}"
-        raise DataError(f"{told}; session dates have none: {ADVICE}")
-    days = pd.to_datetime(text, format="ISO8601", errors="coerce")
+        if not zoned.all():
+            row = int(np.argmax(zoned))
+            raise DataError(
+                f"row {row + 1} of column {name!r} carries a time zone, {shorten(text[row])}, and row "
+                f"{int(np.argmin(zoned)) + 1} has none; write all stamps with their zone, or {ADVICE}"
+            )
+        return sessions_of_texts(text, name)
+    three = text.str.extract(THREE)
+    if three[0].notna().all():
+        return _from_numbers(text, three, name)
+    for form in (*NAMED, *NAMED_SHORT.get(reading().dates or "", ())):
+        days = pd.to_datetime(text, format=form, errors="coerce")
+        if days.notna().all():
+            return days
+    iso = pd.to_datetime(text, format="ISO8601", errors="coerce").notna()
+    row = int(np.argmin(iso | three[0].notna())) if not (iso | three[0].notna()).all() else int(np.argmin(iso))
+    others = "other rows are written in another way; " if row or iso.any() else ""
+    raise DataError(
+        f"row {row + 1} of the date column {name!r} reads {shorten(text[row])}, which is not a date; {others}{ADVICE}"
+    )
+
+
+def _from_numbers(text: pd.Series, three: pd.DataFrame, name: str) -> pd.Series:
+    """Day, month and year as numbers, in the order that was asked for or that all rows fit."""
+    digits = [three[i].str.len() for i in range(3)]
+    a, b, c = (three[i].astype(int) for i in range(3))
+    order = reading().dates
+    if (digits[0] == 4).all():
+        order = "ymd"
+    elif order is None:
+        order = _order(text, a, b, digits[2] == 4, name)
+    places = {"dmy": (c, b, a), "mdy": (c, a, b), "ymd": (a, b, c)}[order]
+    year = places[0].where(places[0] >= 100, places[0] + np.where(places[0] < 69, 2000, 1900))
+    time = three[3].fillna("00:00").str.zfill(5)
+    fits = (places[1] <= 12) & (places[2] <= 31)
+    iso = year.astype(str).str.zfill(4) + "-" + places[1].astype(str).str.zfill(2) + "-" + places[2].astype(str).str.zfill(2)
+    days = pd.to_datetime((iso + " " + time).where(fits), format="ISO8601", errors="coerce")
     if days.isna().any():
         row = int(np.argmax(days.isna()))
-        cell = text[row]
-        ambiguous = DAY_OR_MONTH.match(cell)
-        if ambiguous and max(int(ambiguous[1]), int(ambiguous[2])) <= 12 and ambiguous[1] != ambiguous[2]:
-            raise DataError(f"the date {shorten(cell)} in row {first + row + 1} is ambiguous (day or month first?); {ADVICE}")
-        raise DataError(f"row {first + row + 1} of the date column {name!r} reads {shorten(cell)}, which is not a date; {ADVICE}")
-    return _in_range(days, name, first)
+        told = f"with the {SAID[order]}, which " + ("was asked for" if reading().dates else "other rows need")
+        raise DataError(
+            f"row {row + 1} of the date column {name!r} reads {shorten(text[row])}, which is not a date {told}; {ADVICE}"
+        )
+    if order != "ymd" and not reading().dates:
+        reading().say(SAID[order])
+    return days
 
 
-def _in_range(days: pd.Series, name: str, first: int) -> NDArray[np.datetime64]:
+def _order(text: pd.Series, a: pd.Series, b: pd.Series, years: pd.Series, name: str) -> str:
+    """Whether the day or the month stands first, when the last number is the year."""
+    if not years.all():
+        row = int(np.argmin(years))
+        raise DataError(
+            f"the date {shorten(text[row])} in row {row + 1} is ambiguous (which number is the year?); say it with --dates dmy, "
+            f"mdy or ymd (in Python dates=), or {ADVICE}"
+        )
+    day_first, month_first = bool((a > 12).any()), bool((b > 12).any())
+    if day_first and month_first:
+        rows = int(np.argmax(a > 12)), int(np.argmax(b > 12))
+        raise DataError(
+            f"column {name!r} has the day first in row {rows[0] + 1} ({shorten(text[rows[0]])}) and the month first in row "
+            f"{rows[1] + 1} ({shorten(text[rows[1]])}); {ADVICE}"
+        )
+    if not day_first and not month_first and not (a == b).all():
+        row = int(np.argmax(a != b))
+        raise DataError(
+            f"the date {shorten(text[row])} in row {row + 1} is ambiguous (day or month first?), and so is every other row; say "
+            f"it with --dates dmy or --dates mdy (in Python dates=), or {ADVICE}"
+        )
+    return "dmy" if day_first else "mdy"
+
+
+def _in_range(days: pd.Series, name: str, first: int) -> Days:
     """Cast to nanoseconds, which reach from 1677 to 2262; numpy would wrap around silently beyond."""
     if days.isna().any():
         raise DataError(

@@ -12,14 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError
-from datafeeds.readers.csv_text import CsvText, check_unique, look_through, no_rows
+from datafeeds.readers.csv_text import CsvText, look_through, no_rows
+from datafeeds.readers.headers import check_unique
 from datafeeds.readers.parquet_tables import first_cell, is_parquet, names_in, opened, pandas_index, plain_text, read_coded
 
 FloatArray = NDArray[np.float64]
-
-#: Columns of a long table (one row per date and name) that hold the name.
-LONG_TABLE_COLUMNS = frozenset({"ticker", "tickers", "symbol", "symbols", "name", "asset", "tic", "permno"})
-
 
 #: Of a Parquet file: more are faster and take more memory.
 COLUMNS_AT_ONCE = 256
@@ -73,6 +70,8 @@ def read_unless(is_other: Callable[[list[str]], bool], path: Path) -> WideTable 
 
 def _from_csv(csv: CsvText) -> WideTable:
     keys, header = csv.keys, csv.header
+    if csv.doubtful:
+        csv = csv.styled(keys[1:]) or csv
     values, dates, rows = np.empty((len(keys) - 1, csv.rows)), [], 0
     try:
         for table in csv.tables(dict.fromkeys(keys, pa.float64()) | {keys[0]: pa.string()}):
@@ -84,9 +83,11 @@ def _from_csv(csv: CsvText) -> WideTable:
             dates += table.column(0).chunks
             rows = stop
     except pa.ArrowInvalid as error:
-        return _text_in_csv(csv, error)
+        other = csv.styled(keys[1:]) if csv.style.plain else None
+        return _from_csv(other) if other is not None and not other.style.plain else _text_in_csv(csv, error)
     if not rows:
         raise no_rows(header)
+    csv.said()
     return WideTable(header[0], pa.chunked_array(dates, pa.string()), header[1:], values[:, :rows])
 
 

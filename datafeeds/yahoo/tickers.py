@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from datafeeds.errors import DataError, UniverseError
-from datafeeds.readers.csv_text import shorten
-from datafeeds.readers.wide_files import LONG_TABLE_COLUMNS
+from datafeeds.readers.headers import shorten
+from datafeeds.readers.words import LONG_TABLE_COLUMNS
 
 TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.^=&_-]{0,31}")
 ISIN = re.compile(r"[A-Z]{2}[A-Z0-9]{9}[0-9]")

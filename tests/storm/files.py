@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from datafeeds.errors import TrackerError
 from datafeeds.panel import MarketPanel
-from datafeeds.readers.bars import is_long
+from datafeeds.readers.words import is_long_header
 from datafeeds.sources import open_source
 from tests.storm.bad_input.file_changes import make
 from tests.storm.bad_input.many import storm
@@ -96,7 +96,7 @@ def told(path: Path, content: bytes) -> pd.DataFrame | None:
             return None
         stored = [str(name).strip() for name in table.column_names]
         frame = pd.DataFrame({name: column.to_pylist() for name, column in zip(stored, table.columns, strict=True)})
-        if is_long(stored):
+        if is_long_header(stored):
             return None if pa.types.is_dictionary(table.schema.types[0]) else _pivoted(frame)
         dates = next((name for name in stored if str(frame[name].iloc[0])[:2] in ("20", "19") and name not in "ABCDEFG"), None)
         return None if dates is None else _dated(frame, dates)
@@ -104,7 +104,7 @@ def told(path: Path, content: bytes) -> pd.DataFrame | None:
     rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row and row != [""]]
     header = [name.strip() for name in rows[0]]
     frame = pd.DataFrame([row for row in rows[1:] if len(row) == len(header)], columns=header)
-    return _pivoted(frame) if is_long(header) else _dated(frame, header[0])
+    return _pivoted(frame) if is_long_header(header) else _dated(frame, header[0])
 
 
 def _number(cell: Any) -> float:

@@ -1,0 +1,67 @@
+"""How files are to be read here, where they leave a choice, and what was guessed: one line for whoever asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from datafeeds.choices import check_choice
+
+#: Orders of day, month and year in a date that is written with numbers.
+DATE_ORDERS = ("dmy", "mdy", "ymd")
+#: What may stand between a number and its fraction.
+DECIMALS = (".", ",", "point", "comma")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the reader was told about a file, and what it found out by itself.
+
+    Parameters
+    ----------
+    dates : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year. By default the whole column decides.
+    decimal : {".", ","}, optional
+        The decimal mark. By default all numbers of the file decide.
+    calendar : str, optional
+        The exchange whose sessions stamps with a time zone belong to, such as ``XNYS``.
+    notes : list of str
+        Guesses, in the order in which they were made: ``semicolons``, ``decimal comma``, ``day first``.
+    """
+
+    dates: str | None = None
+    decimal: str | None = None
+    calendar: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.dates is not None:
+            check_choice("dates", self.dates, DATE_ORDERS)
+        if self.decimal is not None:
+            check_choice("decimal", self.decimal, DECIMALS)
+            object.__setattr__(self, "decimal", {"point": ".", "comma": ","}.get(self.decimal, self.decimal))
+
+    def say(self, note: str) -> None:
+        """Keep what was guessed, once."""
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+_now: ContextVar[Reading | None] = ContextVar("how files are read", default=None)
+
+
+def reading() -> Reading:
+    """What holds here; outside of :func:`reading_as` every choice is the reader's."""
+    return _now.get() or Reading()
+
+
+@contextmanager
+def reading_as(how: Reading) -> Iterator[Reading]:
+    """Read files in this way inside the ``with`` block; its notes grow."""
+    token = _now.set(how)
+    try:
+        yield how
+    finally:
+        _now.reset(token)
