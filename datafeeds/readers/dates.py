@@ -99,7 +99,7 @@ def _by_the_column(text: pd.Series, name: str) -> pd.Series:
             )
         return sessions_of_texts(text, name)
     three = text.str.extract(THREE)
-    if three[0].notna().all():
+    if three[0].notna().all() and (three[0].str.len() == 4).nunique() == 1:
         return _from_numbers(text, three, name)
     for form in (*NAMED, *NAMED_SHORT.get(reading().dates or "", ())):
         days = pd.to_datetime(text, format=form, errors="coerce")
