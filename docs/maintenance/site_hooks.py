@@ -10,12 +10,16 @@ import base64
 import html
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
+
+sys.path.insert(0, str(Path(__file__).parent))  # MkDocs runs this file by its path
+from command_pages import commands_page
 
 ROOT = Path(__file__).resolve().parents[2]
 _MATH = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.S)
@@ -31,6 +35,7 @@ def on_files(files: Any, config: Any) -> Any:
     for name in ("CHANGELOG", "CONTRIBUTING"):
         text = (ROOT / f"{name}.md").read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, f"{name.lower()}.md", content=text))
+    files.append(File.generated(config, "api/commands.md", content=commands_page()))
     return files
 
 

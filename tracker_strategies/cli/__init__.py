@@ -13,13 +13,16 @@ from datafeeds.texts import plain
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.leaderboard import leaderboard
 from tracker_strategies.cli.mandate import app as mandate
+from tracker_strategies.cli.metavars import command_of
 from tracker_strategies.cli.options import Adjust, AsJson, Force, RunOptions, commands, grouped, is_run_folder
 from tracker_strategies.cli.paper import app as paper
 from tracker_strategies.cli.sweep import app as sweep
 from tracker_strategies.cli.sweep import tune
 from tracker_strategies.errors import ParameterError, TrackerError
 
-app = commands("tracker", "Index trackers that learn online, run through backtrader. Start with [bold]tracker demo[/].")
+app = commands(
+    "tracker", "Index trackers that learn online, run through backtrader. Start with [bold]tracker demo[/].", add_completion=True
+)
 
 
 def show_version(wanted: bool) -> None:
@@ -42,7 +45,7 @@ def tracker(
 
 @app.command("list")
 def list_strategies() -> None:
-    """Strategies with their parameters and defaults."""
+    """List the strategies with their parameters and defaults."""
     from tracker_strategies.cli.run import show_strategies
 
     show_strategies()
@@ -58,7 +61,7 @@ def run(
     ],
     options: RunOptions,
 ) -> None:
-    """Run strategies on the same data with the same costs; or compare runs that were written before."""
+    """Backtest strategies on the same data with the same costs, or compare finished runs."""
     if any(is_run_folder(name) for name in strategies):
         if options != RunOptions(html=options.html, as_json=options.as_json):
             raise ParameterError(f"{strategies[0]} and others are finished runs: only --html and --json can be asked of them")
@@ -74,29 +77,29 @@ def run(
 
 app.command(
     "run",
-    help="One cerebro backtest of one strategy.\n\n"
-    "Examples: tracker run pa --data sample --cost-bps 5 --param eps=0.0003 --eval-from 0.5 --out runs/pa; "
+    help="Backtest one or several strategies on the same data with the same costs.\n\n"
+    "Examples: tracker run ensemble --data sample --cost-bps 5 --eval-from 0.5 --out runs/ensemble; "
     "tracker run ensemble --data prices.csv --max-names 30 --max-weight 5% --min-cash 1% --whole-shares",
 )(run)
 app.command(
     "compare",
-    help="Several strategies on the same data with the same costs. Limits such as --max-weight hold for all of them; a --param "
-    "applies to those that have it. Or runs that were written before, by their folders.\n\n"
-    "Examples: tracker compare pa apas equal-weight buy-and-hold --data sample --cost-bps 5 --html comparison.html; "
+    help="Compare strategies on the same data with the same costs, or finished runs by their folders. Limits such as "
+    "--max-weight hold for all strategies; --param is applied to every strategy that supports it.\n\n"
+    "Examples: tracker compare ensemble pa equal-weight buy-and-hold --data sample --cost-bps 5 --html comparison.html; "
     "tracker compare runs/a runs/b --html comparison.html",
 )(run)
 
 
 @app.command()
 def tearsheet(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run: what --out of 'tracker run' named.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder, as created by 'tracker run --out'.")],
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="File to write; tearsheet.html in the folder by default.")
     ] = None,
 ) -> None:
-    """The tear sheet of a run that was written before: how it tracked its index, then the QuantStats report.
+    """Draw the tear sheet of a finished run again: how it tracked its index, then the QuantStats report.
 
-    It replaces the one in the folder, and has no baselines beside it: only a run knows those it was made with.
+    It replaces the tear sheet in the folder. It has no baselines: those are known only while the run is made.
 
     Example: tracker tearsheet runs/pa --out pa.html
     """
@@ -110,29 +113,36 @@ def fetch(
     index: Annotated[
         list[str], typer.Option("--index", metavar="TICKER", help="Yahoo's ticker of the index; repeat for several.")
     ],
-    tickers: Annotated[str, typer.Option("--tickers", metavar="FILE|LIST", help="File with one ticker a line, or AAPL,MSFT,...")],
+    tickers: Annotated[
+        str, typer.Option("--tickers", metavar="FILE|LIST", help="File with one ticker per line, or AAPL,MSFT,...")
+    ],
     start: Annotated[str, typer.Option("--start", metavar="DATE", help="First day, such as 2015-01-01.")],
     end: Annotated[str | None, typer.Option("--end", metavar="DATE", help="Last day; today by default.")] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write the closes as a wide CSV or Parquet file.")
     ] = None,
     cache: Annotated[str | None, typer.Option("--cache", metavar="DIR", help="Where prices are kept between fetches.")] = None,
-    mode: Annotated[str, typer.Option(metavar="online|prefer-cache|offline", help="Whom to ask.")] = "online",
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="online|prefer-cache|offline", help="Where to read prices: Yahoo, the cache first, or the cache only."
+        ),
+    ] = "online",
     adjust: Adjust = "split",
     policy: Annotated[
         str, typer.Option(metavar="strict|drop", help="A ticker without prices: stop, or go on without it.")
     ] = "strict",
     keep_delisted: Annotated[
-        bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo forgot.")
+        bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo no longer serves.")
     ] = False,
     currency: Annotated[
         str | None, typer.Option(metavar="CODE", help="Convert all prices to this currency, such as USD, by daily rates.")
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 10.0,
-    retries: Annotated[int, typer.Option(help="How often to ask again after a rate limit or a fault.")] = 3,
+    timeout: Annotated[float, typer.Option(help="Request timeout in seconds.")] = 10.0,
+    retries: Annotated[int, typer.Option(help="Retries after a rate limit or a network error.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Prices from Yahoo, kept in a cache, with a report of what became of each ticker.
+    """Download prices from Yahoo into a cache, with a report on each ticker.
 
     Example: tracker fetch --index ^GSPC --tickers AAPL,MSFT,JNJ --start 2015-01-01 --out prices.parquet
     """
@@ -146,7 +156,7 @@ def fetch(
 def demo(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo", force: Force = False
 ) -> None:
-    """The recommended tracker, the plain one and the baselines on the bundled sample: 5 bp costs, fills at the next open."""
+    """Run the recommended tracker, plain PA and two baselines on the bundled sample: 5 bp costs, fills at the next open."""
     from tracker_strategies.cli.run import run_demo
 
     run_demo(out, force=force)
@@ -168,7 +178,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of the data sets.")] = 0,
     force: Force = False,
 ) -> None:
-    """A paper's experiments with our code, its figures beside ours, and where they differ.
+    """Run the experiments of a paper with this code, with the paper's figures next to ours and where they differ.
 
     Examples: tracker reproduce apas --sets 50 --out runs/reproduce; tracker reproduce adagrad; tracker reproduce vaw;
     tracker reproduce ispls --runs 20
@@ -196,7 +206,7 @@ def main() -> None:
 
     warnings.formatwarning = one_line
     try:
-        app()
+        command_of(app)(prog_name="tracker")
     except TrackerError as problem:
         print(plain(f"{type(problem).__name__}: {problem}"), file=sys.stderr)
         sys.exit(2)
