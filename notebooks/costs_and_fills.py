@@ -60,8 +60,8 @@ for charges in ({}, {"bps": 5}, {"bps": 5, "slippage_bps": 5}, {"per_share": 0.0
 costs = CostModel(bps=20)
 for params in (
     {},
-    {"coordinates": "holdings"},
-    {"coordinates": "holdings", "cost_aware": 20},
+    {"coordinates": "shares"},
+    {"coordinates": "shares", "cost_aware": 20},
     {"rebalance": "weekly"},
     {"band": 0.002},
     {"max_turnover": 0.01},

@@ -49,7 +49,7 @@ class NormalisedLMS(OnlineAlgorithm):
 NormalisedLMSTracker = strategy_of(NormalisedLMS)
 
 # %%
-for params in ({}, {"coordinates": "holdings"}, {"coordinates": "holdings", "cost_aware": 5}):
+for params in ({}, {"coordinates": "shares"}, {"coordinates": "shares", "cost_aware": 5}):
     m = backtest(panel, NormalisedLMSTracker, params, costs=CostModel(bps=5)).metrics()
     print(f"{1e4 * m['te_rms']:.1f} bp a bar off the index, {100 * m['turnover']:.2f} % traded a bar, {params or 'weights'}")
 

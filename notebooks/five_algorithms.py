@@ -100,7 +100,7 @@ for names in (5, 10, 20):
 points: dict[str, dict[str, float]] = {"equal-weight": equal}
 for name in ("pa", "apas", "adagrad", "discounted-vaw", "sparse-pls"):
     points[name] = score(name)
-    points[f"{name}, holdings"] = score(name, coordinates="holdings")
+    points[f"{name}, holdings"] = score(name, coordinates="shares")
 points["ensemble"] = score("ensemble")
 
 # %%

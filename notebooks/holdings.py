@@ -42,8 +42,7 @@ market = simulate_market(n_assets=40, n_bars=500, seed=3, review_every=250)
 truth = np.array([market.weights(row)[0] for row in range(market.panel.n_bars)])
 name = int(truth[0].argmax())
 runs = {
-    c: backtest(market.panel, "pa", {"eps": 0.0, "coordinates": c, "fill": "close"}, orders=False)
-    for c in ("weights", "holdings")
+    c: backtest(market.panel, "pa", {"eps": 0.0, "coordinates": c, "fill": "close"}, orders=False) for c in ("weights", "shares")
 }
 
 fig, ax = plt.subplots(figsize=(7, 2.8), dpi=80)
@@ -64,7 +63,7 @@ plt.show()
 print(f"{'':16} {'weights':>22} {'holdings':>22}")
 for strategy in ("pa", "adagrad", "discounted-vaw", "rls", "sparse-pls", "least-squares"):
     cells = []
-    for coordinates in ("weights", "holdings"):
+    for coordinates in ("weights", "shares"):
         m = backtest(market.panel, strategy, {"coordinates": coordinates, "fill": "close"}, orders=False).since(0.3).metrics()
         cells.append(f"{1e4 * m['te_rms']:6.2f} bp, {100 * m['turnover']:5.2f} %")
     print(f"{strategy:16} {cells[0]:>22} {cells[1]:>22}")

@@ -52,7 +52,7 @@ show("sparse-pls", max_names=15)
 
 # %%
 frontier = [show("least-squares", blend=(a, 1 - a)) for a in (1.0, 0.75, 0.5, 0.25, 0.0)]
-tubes = show("multi-index", coordinates="holdings")
+tubes = show("multi-index", coordinates="shares")
 
 # %%
 fig, ax = plt.subplots(figsize=(5, 3.2), dpi=80)

@@ -23,6 +23,7 @@ from .errors import ParameterError as ParameterError
 from .errors import TrackerError as TrackerError
 from .execution.commission import charge as charge
 from .execution.costs import CostModel as CostModel
+from .execution.holdings.account import Account as Account
 from .execution.mandate.mandate import Mandate as Mandate
 from .runner import backtest as backtest
 from .strategies import AdaGradTracker as AdaGradTracker

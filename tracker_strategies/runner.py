@@ -20,6 +20,7 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import PanelGate
+from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.mandate import Limits, Mandate
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility import check
@@ -30,6 +31,7 @@ from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.feeds import asked_assets
 from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
+from tracker_strategies.strategies.start import first_date, settle_holdings
 from tracker_strategies.strategies.target import check_year
 
 #: Fewer bars than this tell nothing about tracking: one to buy, two returns to score.
@@ -51,10 +53,29 @@ def check_run(
         year = chosen.get("bars_per_year") or chosen.get("bars_a_year") or panel.periods_per_year
         given = {"max_tracking_error": chosen["max_tracking_error"], "bars_per_year": check_year(year)}
         check_budget(cls, SimpleNamespace(**given), panel.n_bars)
-    if not cash > 0.0:
-        raise ParameterError(f"cash={cash!r} must be positive")
-    check_mandate(panel, cls, chosen, cash)
+    worth = _worth_at_start(panel, cls, chosen)
+    if not (cash > 0.0 or (cash == 0.0 and worth)):
+        raise ParameterError(f"cash={cash!r} must be positive" + (", or 0 beside what is held" if worth else ""))
+    row = 0
+    start = first_date(chosen.get("trade_from"))
+    if start is not None:
+        row = int(np.searchsorted(panel.dates, start))
+        if row >= panel.n_bars:
+            raise ParameterError(f"trade_from={chosen['trade_from']!r}: the data end on {panel.day(-1)}, before the first trade")
+    check_mandate(panel, cls, chosen, cash + worth, row=row)
     return cls, chosen
+
+
+def _worth_at_start(panel: MarketPanel, cls: type[TrackerStrategy], params: Mapping[str, Any]) -> float:
+    """What is held at the first bar, at its prices. Raises for names that are not in the data or have no price there."""
+    p = SimpleNamespace(**{**default_params(cls), **params})
+    symbols = panel.symbols if p.assets is None else asked_assets(p.assets, panel.symbols)
+    sizes = settle_holdings(p, symbols)
+    if sizes is None:
+        return 0.0
+    closes = panel.close[0, [panel.symbols.index(symbol) for symbol in symbols]]
+    check_priced(symbols, sizes, closes, panel.day(0))
+    return float(sizes[sizes > 0.0] @ closes[sizes > 0.0])
 
 
 class Bound(NamedTuple):
@@ -140,11 +161,11 @@ def backtest(
     panel : MarketPanel
     strategy : Strategy class or its name
     params : mapping, optional
-        The strategy's parameters, ``fill`` among them.
+        The strategy's parameters, ``fill`` among them; ``holdings`` is what is held at the first bar.
     costs : CostModel, optional
         Free trading by default.
     cash : float, default 1,000,000
-        Starting cash, > 0.
+        Starting cash, > 0; with ``holdings`` it may be 0.
     on_bar : callable, optional
         Called after each bar, for progress.
     orders : bool, default True

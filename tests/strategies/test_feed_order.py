@@ -16,8 +16,8 @@ from tracker_strategies.algorithms import AlphaSignal, Linear, NegativeLogReturn
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker
+from tracker_strategies.strategies.name_order import order_by_symbol
 from tracker_strategies.strategies.registry import default_params
-from tracker_strategies.strategies.tracker import order_by_symbol
 from tracker_strategies.testing import check_strategy
 
 NAMES = ("MSFT", "AAPL", "ZTS", "BRK.B", "a", "GE", "T", "AA", "C", "XOM")
@@ -27,11 +27,11 @@ LIMITS: dict[str, dict[str, Any]] = {
     "max_names": {"max_names": 3},
     "max_weight": {"max_weight": 0.3},
     "cost_aware": {"cost_aware": 5.0},
-    "holdings": {"coordinates": "holdings"},
+    "holdings": {"coordinates": "shares"},
     "weights": {"coordinates": "weights"},
-    "few names in holdings": {"max_names": 3, "coordinates": "holdings"},
+    "few names in holdings": {"max_names": 3, "coordinates": "shares"},
     "few names at a cost": {"max_names": 3, "cost_aware": 5.0},
-    "caps in holdings": {"max_weight": 0.3, "coordinates": "holdings"},
+    "caps in holdings": {"max_weight": 0.3, "coordinates": "shares"},
 }
 
 

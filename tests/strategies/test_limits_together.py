@@ -20,7 +20,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "max_weight": {"max_weight": 0.3},
     "sectors": {"sectors": SECTORS, "max_sector": 0.35, "unmapped": "free"},
     "cost_aware": {"cost_aware": 8.0},
-    "holdings": {"coordinates": "holdings"},
+    "holdings": {"coordinates": "shares"},
 }
 COMBINATIONS = [names for k in range(1, len(SETTINGS) + 1) for names in itertools.combinations(SETTINGS, k)]
 EXACT = 1e-9
@@ -100,9 +100,9 @@ def test_the_mean_of_random_portfolios_keeps_to_a_few_names() -> None:
 
 def test_dual_averaging_has_no_holdings() -> None:
     with pytest.raises(ParameterError, match="rule='cmd'"):
-        backtest(random_panel(30, 4), "adagrad", {"rule": "rda", "coordinates": "holdings"})
+        backtest(random_panel(30, 4), "adagrad", {"rule": "rda", "coordinates": "shares"})
     with pytest.raises(ParameterError, match="rule='cmd'"):
-        replay(random_panel(30, 4), "adagrad", {"rule": "rda", "coordinates": "holdings"})
+        replay(random_panel(30, 4), "adagrad", {"rule": "rda", "coordinates": "shares"})
 
 
 @pytest.mark.parametrize("name", ["equal-weight", "constant-weight"])
@@ -110,5 +110,5 @@ def test_equal_weights_in_holdings_are_bought_and_held(name: str) -> None:
     panel = random_panel(60, 5, seed=2)
     shares = panel.close / panel.close[0]
     expected = shares / shares.sum(axis=1, keepdims=True)
-    decisions = replay(panel, name, {"coordinates": "holdings", "fill": "close"}).decisions
+    decisions = replay(panel, name, {"coordinates": "shares", "fill": "close"}).decisions
     np.testing.assert_allclose(decisions, expected, rtol=0, atol=1e-12)

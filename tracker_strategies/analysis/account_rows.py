@@ -86,6 +86,7 @@ class AccountRows:
             None if tracker is None else tracker.aim,
             filled=filled,
             at_close=filled and self._at_close(fills),
+            begun=tracker is None or tracker.start is None,
         )
 
     def _at_close(self, fills: Any) -> bool:

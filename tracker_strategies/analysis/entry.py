@@ -90,6 +90,7 @@ class EntryWatch:
         *,
         filled: bool,
         at_close: bool = False,
+        begun: bool = True,
     ) -> None:
         """Close of a bar.
 
@@ -107,12 +108,14 @@ class EntryWatch:
             Whether fills were booked on the bar.
         at_close : bool
             Whether they had been filled at the close of the bar before.
+        begun : bool
+            Whether the strategy may trade by now: what is held before is none of its doing.
         """
         self._row += 1
         before, self._before = self._before, (weights, prices, value)
         if filled and self._begin is None:
             self._begin = max(self._row - 1, 0)
-        if not sizes.any() or not self._there(sizes, before, (prices, value)):
+        if not begun or not sizes.any() or not self._there(sizes, before, (prices, value)):
             return
         back = at_close and filled and self._row > 0
         self._found = Entry(self._row if self._begin is None else self._begin, self._row - back, self._row)
@@ -123,6 +126,8 @@ class EntryWatch:
         before: tuple[FloatArray | None, FloatArray, float] | None,
         now: tuple[FloatArray, float],
     ) -> bool:
+        if before is None:  # held before the first bar
+            before = self._before
         if self._rebalancer is None or before is None or before[0] is None or (sizes < 0.0).any():
             return True
         weights = before[0]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.options import AsJson, Cash, MarketOptions, commands, grouped
+from tracker_strategies.cli.options import START_CASH, AsJson, MarketOptions, commands, grouped
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.strategies.registry import check_name
@@ -29,7 +29,7 @@ def mandate() -> None:
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The mandate: a TOML file with lines such as max_weight = 0.05.")],
     options: MarketOptions,
-    cash: Cash = 1_000_000.0,
+    cash: Annotated[float, typer.Option(help="Starting cash.")] = START_CASH,
     strategy: Annotated[str, typer.Option(help="Whose tracking error the price is told in.")] = "ensemble",
     as_json: AsJson = False,
 ) -> None:

@@ -17,6 +17,7 @@ import typer
 
 from datafeeds.market_source import MarketSource
 from datafeeds.texts import parse_pairs
+from tracker_strategies.cli.desk.held import HoldingsOptions
 from tracker_strategies.cli.limits import NAMES, MandateOptions
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
@@ -72,8 +73,8 @@ Fill = Annotated[str, typer.Option(help="next_open (honest), open, or close (wha
 Coordinates = Annotated[
     str | None,
     typer.Option(
-        metavar="weights|holdings",
-        help="What stays constant while the algorithm is passive; with holdings no order is sent then. "
+        metavar="weights|shares",
+        help="What stays constant while the algorithm is passive; with shares no order is sent then. "
         "The strategy's own choice by default.",
     ),
 ]
@@ -81,7 +82,9 @@ CostBps = Annotated[float, typer.Option(help="Commission in basis points of the 
 PerShare = Annotated[float, typer.Option(help="Commission per share, in money.")]
 MinFee = Annotated[float, typer.Option(help="Least commission of one order, in money.")]
 SlippageBps = Annotated[float, typer.Option(help="Slippage in basis points of the price.")]
-Cash = Annotated[float, typer.Option(help="Starting cash.")]
+Cash = Annotated[float | None, typer.Option(help="Starting cash: 1,000,000 by default; with --holdings that of its row CASH.")]
+#: Cash of an account that holds nothing.
+START_CASH = 1_000_000.0
 
 # -- what becomes of it ----------
 
@@ -190,10 +193,10 @@ class StrategyOptions(MandateOptions, CostOptions, MarketOptions):
 
 
 @dataclass(frozen=True)
-class RunOptions(StrategyOptions):
+class RunOptions(HoldingsOptions, StrategyOptions):
     """A backtest as it was asked for on the command line."""
 
-    cash: Cash = 1_000_000.0
+    cash: Cash = None
     eval_from: EvalFrom = None
     out: Out = None
     html: Html = None
@@ -206,6 +209,9 @@ class RunOptions(StrategyOptions):
         """All that a result depends on, but for strategy and data, which are not known by what they are called."""
         shown = ("data", "out", "html", "as_json", "no_tearsheet", "force")
         told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in shown}
+        if self.holdings is None:  # as runs without holdings are known
+            told = {k: v for k, v in told.items() if k not in ("holdings", "outside", "spelling")}
+            told["cash"] = START_CASH if self.cash is None else self.cash
         return {name: sorted(value) if isinstance(value, list) else value for name, value in told.items()}
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tracker_strategies.cli.desk.held import HoldingsOptions
 from tracker_strategies.cli.options import AsJson, StrategyOptions, commands, grouped
 
 app = commands(
@@ -19,10 +20,13 @@ Folder = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Folder of the ac
 
 
 @dataclass(frozen=True)
-class AccountOptions(StrategyOptions):
+class AccountOptions(HoldingsOptions, StrategyOptions):
     """An account as it was asked for: a strategy on a market, and who trades for it."""
 
-    cash: Annotated[float | None, typer.Option(help="Starting cash, 1,000,000 by default; at Alpaca, what is there.")] = None
+    cash: Annotated[
+        float | None,
+        typer.Option(help="Starting cash, 1,000,000 by default; with --holdings that of its row CASH; at Alpaca, what is there."),
+    ] = None
     start: Annotated[
         str | None, typer.Option(metavar="DATE", help="First session that may trade; by default the newest one.")
     ] = None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.table import Table
@@ -31,13 +32,23 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     """``init``."""
     cls, panel = load_strategy(strategy), None
     check_params(cls, options.params)
-    if options.limits.sectors is not None:
+    held: dict[str, Any] = {}
+    if options.holdings is not None or options.outside != "refuse" or options.spelling is not None:
         panel = options.market.open()
+        account, _, notes = options.account(panel.symbols, options.cash)
+        held = {"holdings": account}
+        for note in notes:
+            Terminal(stderr=True).print(note, style="yellow", highlight=False, soft_wrap=True)
+    if options.limits.sectors is not None:
+        panel = panel or options.market.open()
         for note in sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols):
             Terminal(stderr=True).print(note, style="yellow", highlight=False, soft_wrap=True)
     kept = ("start", "replay", "broker", "url", "calendar", "actions", "verify_every", "time_in_force")
     same = {name: getattr(options, name) for name in kept}
-    account = PaperAccount.create(
+    same |= {name: value for name in ("cash", "clock") if (value := getattr(options, name)) is not None}
+    if held:
+        same.pop("cash", None)
+    opened = PaperAccount.create(
         folder,
         strategy,
         options.market,
@@ -47,15 +58,16 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
         costs=options.costs,
         faults=parse_pairs(options.fault or (), "--fault"),
         **same,
-        **{name: value for name in ("cash", "clock") if (value := getattr(options, name)) is not None},
+        **held,
     )
-    config, console = account.config, Terminal()
+    config, console = opened.config, Terminal()
+    beside = f" and {config.worth:,.0f} in {len(config.holdings)} names" if config.holdings else ""
     about = (
         f": {config.strategy} on {len(config.symbols)} names of {config.source}, "
-        f"{config.cash:,.0f} in cash, {config.broker} broker, first session {config.start}"
+        f"{config.cash:,.0f} in cash{beside}, {config.broker} broker, first session {config.start}"
     )
-    console.print(styled("opened ", (account.folder, "bold"), about))
-    more = f"watch {account.folder} --sessions 21" if config.clock == "replay" else f"step {account.folder}"
+    console.print(styled("opened ", (opened.folder, "bold"), about))
+    more = f"watch {opened.folder} --sessions 21" if config.clock == "replay" else f"step {opened.folder}"
     console.print(styled("next: ", (f"tracker paper {more}", "bold")))
 
 

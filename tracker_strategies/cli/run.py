@@ -19,7 +19,7 @@ from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import check_run_place, write_run
 from tracker_strategies.cli.limits import naming, sector_notes, sectors_of
-from tracker_strategies.cli.options import RunOptions
+from tracker_strategies.cli.options import START_CASH, RunOptions
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.errors import OutputError
@@ -58,6 +58,8 @@ class Plan:
         Where results go; empty if they are only shown.
     asked : mapping of names to mappings
         By which a run is known again: another one is not replaced unasked.
+    cash : float
+        At the start.
     notes : tuple of str
         What a user should know before it runs: which strategies do not have a parameter, which names have no sector.
     """
@@ -68,6 +70,7 @@ class Plan:
     first: int
     places: Mapping[str, Path]
     asked: Mapping[str, Mapping[str, Any]]
+    cash: float = START_CASH
     notes: tuple[str, ...] = ()
 
 
@@ -86,11 +89,15 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     _ = options.costs  # refused before minutes of reading
     panel = options.market.open()
     sectors = sectors_of(options.limits, panel.symbols)
-    runs = {label: (cls, options.params_of(cls)) for label, cls in zip(labels, classes, strict=True)}
+    account, _, told = options.account(panel.symbols, options.cash)
+    held = {} if account is None else {"holdings": dict(account.shares)}
+    cash = account.cash if account is not None else START_CASH if options.cash is None else options.cash
+    runs = {label: (cls, options.params_of(cls) | held) for label, cls in zip(labels, classes, strict=True)}
     for label, (cls, params) in runs.items():
         with naming(label if len(runs) > 1 else ""):
-            check_run(panel, cls, params, options.cash)
+            check_run(panel, cls, params, cash)
     notes = (
+        *told,
         *unknown_to(options.params, dict(zip(labels, classes, strict=True))),
         *sector_notes(options.limits, sectors, panel.symbols),
     )
@@ -99,14 +106,15 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     places = {} if folder is None else {label: folder if len(runs) == 1 else folder / label for label in runs}
     if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
-    asked = {label: {"strategy": label, "data": panel.fingerprint(), **options.asked} for label in places}
+    begins = {} if account is None else {"account": account.to_dict()}
+    asked = {label: {"strategy": label, "data": panel.fingerprint(), **options.asked, **begins} for label in places}
     for label, place in places.items():
         check_run_place(place, asked[label], force=options.force)
         if page is not None and place.resolve() in page.resolve().parents:
             raise OutputError(
                 f"--html {options.html} lies in the run folder {place}, which is replaced as a whole; choose another"
             )
-    return Plan(panel, runs, sectors, first, places, asked, notes)
+    return Plan(panel, runs, sectors, first, places, asked, cash, notes)
 
 
 def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callable[[Path], None]) -> list[RunRecord]:
@@ -124,7 +132,7 @@ def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callabl
             tick = _Tick(progress, task)
             try:
                 record = backtest(
-                    panel, cls, params, costs=options.costs, cash=options.cash, on_bar=tick, orders=keep, diagnostics=keep
+                    panel, cls, params, costs=options.costs, cash=plan.cash, on_bar=tick, orders=keep, diagnostics=keep
                 )
             except Exception as problem:  # a user's own class may raise anything
                 raise failure_of(cls, problem) from problem

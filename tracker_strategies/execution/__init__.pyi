@@ -3,6 +3,8 @@ from .commission import charge as charge
 from .commission import costs_of as costs_of
 from .costs import CostModel as CostModel
 from .gate import Bar as Bar
+from .holdings import Account as Account
+from .holdings import Spelling as Spelling
 from .mandate import Mandate as Mandate
 from .rebalancer import Rebalancer as Rebalancer
 from .timing import FillMode as FillMode

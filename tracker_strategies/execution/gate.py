@@ -75,6 +75,9 @@ class PriceGate(Protocol):
     def now(self) -> float:
         """Date number of that bar."""
 
+    def first(self) -> tuple[float, FloatArray]:
+        """Date number of the first bar of the run, and its closes: NaN for a name that has none there."""
+
 
 def no_bar(n_assets: int, n_targets: int) -> Bar:
     """A bar on which nothing is known yet."""
@@ -112,6 +115,10 @@ class PanelGate:
         """Date number of the current bar."""
         when: float = self._clock.when[self._clock.row]
         return when
+
+    def first(self) -> tuple[float, FloatArray]:
+        """Date number of the first bar, and its closes."""
+        return float(self._clock.when[0]), self._close[0]
 
     def stamps(self, datas: Sequence[Any], sent: float, age: NDArray[np.int64] | None) -> list[tuple[float, int, int]]:
         """Of orders for these feeds that were sent at the bar of a date number, and fill now: the dates of the feeds then, their
@@ -164,6 +171,16 @@ class LineGate:
     def now(self) -> float:
         """Date number of the latest bar read."""
         return self._now
+
+    def first(self) -> tuple[float, FloatArray]:
+        """Date number of the first bar, and its closes; of feeds that were loaded before the run."""
+        feeds = (*self._targets, *self._assets)
+        if not all(len(d.datetime.array) for d in feeds):
+            raise ParameterError(
+                "holdings at the start need feeds that are loaded before the run: leave preload=True and exactbars=0"
+            )
+        when = min(d.datetime.array[0] for d in feeds)
+        return float(when), np.array([d.close.array[0] if d.datetime.array[0] == when else np.nan for d in self._assets])
 
     def read(self) -> Bar:
         """The latest bar of each feed. The newest date among all feeds is *now*; a feed with an older one is stale."""

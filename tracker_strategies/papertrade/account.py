@@ -125,8 +125,8 @@ class PaperAccount:
         symbols : tuple of str, optional
             Names that may be held; by default all of the source (or the strategy's parameter ``assets``).
         **options
-            ``cash``, ``costs``, ``broker``, ``url``, ``clock``, ``calendar``, ``actions``, ``faults``, ``verify_every``,
-            see AccountConfig; ``gaps``, ``adjust``, ``seed``, ``renames``: see :class:`datafeeds.MarketSource`.
+            ``cash`` or ``holdings`` (an Account), ``costs``, ``broker``, ``url``, ``clock``, ``calendar``, ``actions``,
+            ``faults``, ``verify_every``: see AccountConfig; ``gaps``, ``adjust``, ``seed``, ``renames``: see MarketSource.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class PaperAccount:
         faults = Faults.build(config.faults)
         part = faults.part if faults.partial else None
         place, given = self.folder / broker_file.FILE, (config.cash, config.costs, config.lot, part, config.guard)
-        broker = SimulatedBroker(place, *given, expected=self.begun, from_copy=from_copy)
+        broker = SimulatedBroker(place, *given, expected=self.begun, from_copy=from_copy, holdings=config.holdings)
         return FaultyBroker(broker, faults) if config.faults else broker
 
     def session_clock(self, broker: Broker | None = None) -> SessionClock:

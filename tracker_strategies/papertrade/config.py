@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from datafeeds import MarketPanel, MarketSource
 from tracker_strategies._checks import count, number
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.holdings.account import Account
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.fills import FillGuard
@@ -20,6 +24,7 @@ from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.market.calendars import Calendars
 
 T = TypeVar("T")
+FloatArray = NDArray[np.float64]
 
 BROKERS = ("simulated", "alpaca")
 CLOCKS = ("data", "wall", "replay")
@@ -117,6 +122,10 @@ class AccountConfig:
     start : str
         First session on which the account may trade. Bars before it are only learned from.
     cash : float
+    holdings : mapping
+        Shares held before the first session, by name.
+    worth : float
+        What they were worth at the close of the first session.
     costs : CostModel
         What the simulated broker charges, and what the rebalancer expects to pay.
     broker : {"simulated", "alpaca"}
@@ -160,6 +169,8 @@ class AccountConfig:
     faults: Mapping[str, Any] = field(default_factory=dict)
     verify_every: int = 250
     time_in_force: str = "day"
+    holdings: Mapping[str, float] = field(default_factory=dict)
+    worth: float = 0.0
 
     def __post_init__(self) -> None:
         """Validate; make tuples of lists, as JSON has them."""
@@ -168,12 +179,18 @@ class AccountConfig:
             if not isinstance(value, (list, tuple)) or not value or not all(isinstance(x, str) for x in value):
                 raise ParameterError(f"{name}={value!r} must be a list of names")
             object.__setattr__(self, name, tuple(value))
+        if isinstance(self.params, Mapping) and self.params.get("coordinates") == "holdings":  # as older accounts have it
+            object.__setattr__(self, "params", {**self.params, "coordinates": "shares"})
         if isinstance(self.costs, Mapping):
             object.__setattr__(self, "costs", CostModel(**self.costs))
         for name, choices in (("broker", BROKERS), ("clock", CLOCKS), ("time_in_force", TIMES_IN_FORCE)):
             if getattr(self, name) not in choices:
                 raise ParameterError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(choices)}")
-        number("cash", self.cash, above=0.0)
+        if not isinstance(self.holdings, Mapping):
+            raise ParameterError(f"holdings={self.holdings!r} must be a mapping from names to shares")
+        number("worth", self.worth, least=0.0)
+        number("cash", self.cash, least=0.0, above=None if self.worth else 0.0)
+        Account(self.cash, self.holdings).sizes(self.symbols)
         count("verify_every", self.verify_every)
         if not (self.name.isascii() and self.name.isalnum() and len(self.name) <= 32):
             raise ParameterError(f"the account's name {self.name!r} must be at most 32 letters and digits: orders carry it")
@@ -192,6 +209,9 @@ class AccountConfig:
             raise ParameterError(
                 f"fill='close' trades at a close that has passed, which {self.broker} cannot; use fill=next_open"
             )
+        for name, instead in (("trade_from", "start (--start)"), ("holdings", "holdings (--holdings)")):
+            if self.params.get(name) is not None:
+                raise ParameterError(f"the parameter {name} is for backtests; an account has its own: {instead}")
         if self.params.get("broker", "basket") != "basket":
             raise ParameterError("broker='ordinary' is for backtests: a paper account has its own broker; leave it out")
         if self.time_in_force == "opg" and (self.broker == "simulated" or not self.lot or self.lot % 1.0):
@@ -214,6 +234,16 @@ class AccountConfig:
     def fill(self) -> FillMode:
         """When orders fill."""
         return FillMode.parse(self.params.get("fill", "next_open"))
+
+    @property
+    def held(self) -> FloatArray:
+        """(N,) shares before the first session."""
+        return np.array([self.holdings.get(symbol, 0.0) for symbol in self.symbols])
+
+    @property
+    def opening_value(self) -> float:
+        """What the account began with, in cash and shares."""
+        return self.cash + self.worth
 
     @property
     def mandate(self) -> Mandate:
@@ -239,7 +269,9 @@ class AccountConfig:
     def to_json(self) -> str:
         """For the journal."""
         try:
-            return json.dumps({**asdict(self), "params": dict(self.params), "faults": dict(self.faults)})
+            return json.dumps(
+                {**asdict(self), "params": dict(self.params), "faults": dict(self.faults), "holdings": dict(self.holdings)}
+            )
         except TypeError as problem:
             raise ParameterError(
                 f"parameters of a paper account must be plain values that can be written down: {problem}"

@@ -14,6 +14,8 @@ import numpy as np
 from datafeeds import MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import DataError, OutputError, ParameterError, UniverseError
+from tracker_strategies.execution.holdings.account import Account
+from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.brokers.faults import Faults
@@ -60,6 +62,15 @@ def write_account(
     for key in ("members", "clean"):
         if (told := getattr(market, key)) is not None:
             raise ParameterError(f"{key}={told!r}: a paper account keeps bars as they come; prepare them in the source")
+    held = options.pop("holdings", None)
+    if held is not None and options.get("broker") == "alpaca":
+        raise ParameterError(
+            "an account at Alpaca has its own holdings: leave them out; tracker paper adopt takes over what is there"
+        )
+    if held is not None and options.get("cash") is not None:
+        raise ParameterError(
+            f"cash={options['cash']!r}: the holdings say how much cash there is; say it there, or leave them out"
+        )
     if options.get("broker") == "alpaca":
         options = {"clock": "wall", **options, **cash_at_alpaca(options)}
     if options.get("actions"):
@@ -71,6 +82,9 @@ def write_account(
         # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
         chosen["bars_per_year"] = panel.periods_per_year
     names = names_of(panel, symbols, chosen.pop("assets", None))
+    first = first_session(panel, start or replay)
+    if held is not None:
+        options |= holdings_at(panel, names, Account.of(held), session_names(panel.dates).index(first))
     config = AccountConfig(
         name=name or secrets.token_hex(4),
         strategy=absolute(strategy),
@@ -83,7 +97,7 @@ def write_account(
         symbols=names,
         params=limits_written_out(cls_, chosen, names),
         prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
-        start=first_session(panel, start or replay),
+        start=first,
         **{**({"clock": "replay"} if replay else {}), **options},
     )
     Faults.build(config.faults)
@@ -116,7 +130,7 @@ def limits_written_out(strategy: type[TrackerStrategy], params: Mapping[str, Any
 def refuse_limits(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
     """Raise for limits that cannot hold together in the first session that may trade."""
     row = session_names(panel.dates).index(config.start)
-    check_mandate(panel, strategy, {**config.params, "assets": config.symbols}, config.cash, row=row)
+    check_mandate(panel, strategy, {**config.params, "assets": config.symbols}, config.opening_value, row=row)
 
 
 def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: MarketPanel) -> None:
@@ -126,8 +140,21 @@ def try_out(config: AccountConfig, strategy: type[TrackerStrategy], panel: Marke
     known = max(sum(session <= config.start for session in bars.sessions), min(2, len(bars.sessions)))
     whole = np.flatnonzero(np.isfinite(bars.levels[: max(known - 1, 1)]).all(axis=1))  # begin where every target has a level
     history = History(bars.rows(int(whole[-1]) if len(whole) else 0, known), [], config)
-    account = [Balance(config.cash, np.zeros(len(config.symbols)))] * len(history.bars.sessions)
+    account = [Balance(config.cash, config.held)] * len(history.bars.sessions)
     wish_by_cerebro(history.panel_until_tomorrow(), strategy, dict(config.params), config.costs, account, 0, books_out=True)
+
+
+def holdings_at(panel: MarketPanel, names: tuple[str, ...], account: Account, row: int) -> dict[str, Any]:
+    """What an account begins with, from what is held: cash, shares, and their worth at the close of its first session.
+
+    Raises :class:`AccountError` for a name that is not the account's, or has no price there.
+    """
+    sizes = account.sizes(names)
+    closes = panel.close[row, [panel.symbols.index(name) for name in names]]
+    check_priced(names, sizes, closes, panel.day(row))
+    own = sizes > 0.0
+    shares = {name: size for name, size in zip(names, sizes.tolist(), strict=True) if size}
+    return {"cash": account.cash, "holdings": shares, "worth": float(sizes[own] @ closes[own])}
 
 
 def cash_at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:

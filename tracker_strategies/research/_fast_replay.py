@@ -23,6 +23,7 @@ from scipy.linalg.blas import daxpy, ddot, dscal
 from datafeeds import MarketPanel
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate.keeper import NEAR
 from tracker_strategies.execution.rebalancer import DUST
 from tracker_strategies.execution.sums import affordable_scale, scaled, total
 from tracker_strategies.execution.timing import FillMode
@@ -51,30 +52,35 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
     costs = tracker.rebalancer.costs
     limits = tracker.keeper is not None or costs.min_fee or costs.per_share
     usual = type(tracker) is Tracker and tracker.signal is None and panel.target_seen is None and panel.members is None
+    usual = usual and tracker.start is None
     return panel.complete and usual and not limits
 
 
-def plain_path(panel: MarketPanel, tracker: Tracker, cash: float) -> Path:
-    """Learn and account; the account without a loop where that is possible."""
+def plain_path(panel: MarketPanel, tracker: Tracker, cash: float, sizes: FloatArray) -> Path:
+    """Learn and account, from cash and shares at the first close; the account without a loop where that is possible."""
+    held = sizes * panel.close[0]
+    value = cash + total(held)
+    held = held / value
     every_bar = tracker.schedule.every == 1
     due = [every_bar or tracker.schedule.due(day) for day in panel.dates]
     x, levels = panel.returns, panel.target_close
     y = tracker.target.returns(levels[:-1], levels[1:])
     y = y if tracker.target.each else y.tolist()
     if tracker.fill is FillMode.CLOSE and all(due):
-        return _filled_at_close(x, tracker.run(x, y), tracker.rebalancer.costs, cash)
-    return _in_sequence(panel, x, y, tracker, due, cash)
+        return _filled_at_close(x, tracker.run(x, y), tracker.rebalancer.costs, value, held)
+    return _in_sequence(panel, x, y, tracker, due, value, held)
 
 
-def _filled_at_close(x: FloatArray, w: FloatArray, costs: CostModel, cash: float) -> Path:
+def _filled_at_close(x: FloatArray, w: FloatArray, costs: CostModel, worth: float, held: FloatArray) -> Path:
     """All bars at once, from the weights decided on each. Filled at the close on every bar, the account is always invested in
     proportion to the weights, so that its shares before a trade are the drifted weights whatever it is worth: what each trade
     costs, as a fraction of the account, can be had for all bars together.
     """
     T, N = len(x) + 1, x.shape[1]
     drifted = np.zeros((T, N))
+    drifted[0] = held
     whole, have, growth, s, gross = np.ones((5, T - 1))
-    have[0] = 0.0
+    have[0] = total(held)
     for rows in (slice(t, min(t + ROWS, T - 1)) for t in range(0, T - 1, ROWS)):
         new, moved = w[rows], drifted[rows.start + 1 : rows.stop + 1]
         np.multiply(new, x[rows], out=moved)
@@ -84,8 +90,15 @@ def _filled_at_close(x: FloatArray, w: FloatArray, costs: CostModel, cash: float
         s[rows], gross[rows] = _affordable_rows(new, drifted[rows], whole[rows], have[rows], *costs.even_odd)
     flow, traded, paid = costs.charged(s * whole - have, gross)
     after = (1.0 - have) + flow  # cash, as a fraction of the account before the trade
-    value = cash * np.r_[1.0, np.cumprod(s * growth + after)]
-    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w, Entry(0, 0, 1))
+    value = worth * np.r_[1.0, np.cumprod(s * growth + after)]
+    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w, _entry(held, 0))
+
+
+def _entry(held: FloatArray, row: int) -> Entry:
+    """Nothing keeps this account from its first target: the first rebalance, on the first bar, brings it there, unless it began
+    invested.
+    """
+    return Entry() if 1.0 - total(held) <= NEAR else Entry(0, row, 1)
 
 
 def _affordable_rows(
@@ -108,7 +121,9 @@ def _affordable_rows(
         np.abs(gap, out=room)
 
 
-def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, due: list[bool], cash: float) -> Path:
+def _in_sequence(
+    panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, due: list[bool], value: float, held: FloatArray
+) -> Path:
     """Bar by bar: what a fill at the open leaves over depends on all that came before."""
     T, N = panel.close.shape
     w, mode = tracker.run(x, y), tracker.fill
@@ -118,8 +133,9 @@ def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, du
         night, day = panel.open[1:] / panel.close[:-1], panel.close[1:] / panel.open[1:]
         night -= 1.0
         day -= 1.0
-    account = _Account(tracker.rebalancer.costs, N)
-    weights, values, turnover, cost = np.zeros((T, N)), [cash], [0.0], [0.0]
+    account = _Account(tracker.rebalancer.costs, held)
+    weights, values, turnover, cost = np.zeros((T, N)), [value], [0.0], [0.0]
+    weights[0] = held
     for t, (w_t, whole, move, h) in enumerate(zip(w, w.sum(axis=1).tolist(), night, weights[1:], strict=False)):
         traded = paid = 0.0
         if not due[t]:
@@ -137,20 +153,19 @@ def _in_sequence(panel: MarketPanel, x: FloatArray, y: Any, tracker: Tracker, du
         turnover.append(traded)
         cost.append(paid * values[-1])
         values.append(values[-1] * account.close(h))
-    # Nothing keeps this account from its first target: the first rebalance, on the first bar, brings it there.
-    entry = Entry(0, int(mode is not FillMode.CLOSE), 1)
+    entry = _entry(held, int(mode is not FillMode.CLOSE))
     return Path(np.array(values), weights, np.array(turnover), np.array(cost), w, entry)
 
 
 class _Account:
     """Cash and the value of each position, as fractions of the account at the latest close."""
 
-    def __init__(self, costs: CostModel, n_assets: int) -> None:
+    def __init__(self, costs: CostModel, held: FloatArray) -> None:
         self._charged, (self._even, self._odd) = costs.charged, costs.even_odd
         # Cash that a unit of value takes when bought and brings when sold.
         self._buy, self._sell = 1.0 + self._even + self._odd, 1.0 - self._even + self._odd
-        self._zero = np.zeros(n_assets)
-        self.held, self.have, self.cash = self._zero, 0.0, 1.0
+        self._zero = np.zeros(len(held))
+        self.held, self.have, self.cash = held, total(held), 1.0 - total(held)
 
     def move(self, returns: FloatArray) -> None:
         """Take the values of the positions after these returns."""

@@ -30,17 +30,18 @@ from tracker_strategies.research._fast_replay import Path, is_plain, plain_path
 from tracker_strategies.runner import check_run
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.registry import default_params
+from tracker_strategies.strategies.start import settle_holdings
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.year import settle_year
 
 FloatArray = NDArray[np.float64]
 
 
-class Account:
+class ReplayRoute:
     """Cash and shares, as an order route: orders fill when the loop says so, at the prices it gives."""
 
-    def __init__(self, cash: float, n_assets: int, costs: CostModel) -> None:
-        self._cash, self._sizes, self._costs = cash, np.zeros(n_assets), costs
+    def __init__(self, cash: float, sizes: FloatArray, costs: CostModel) -> None:
+        self._cash, self._sizes, self._costs = cash, sizes, costs
         self._waiting: tuple[FloatArray, FloatArray | None, float] | None = None
         self._filled: Fills | None = None
         self._bar: Bar | None = None
@@ -114,10 +115,12 @@ def replay(
     if tracker.fill is FillMode.CLOSE:
         check_close_fills(panel)
     log: list[FillColumns] = []
+    held = settle_holdings(p, panel.symbols)
+    sizes = np.zeros(panel.n_assets) if held is None else held
     if is_plain(panel, tracker) and not orders:
-        path = plain_path(panel, tracker, cash)
+        path = plain_path(panel, tracker, cash, sizes)
     else:
-        path = _general_path(panel, tracker, cash, log, orders)
+        path = _general_path(panel, tracker, cash, sizes, log, orders)
     return new_record(
         cls,
         vars(p),
@@ -136,9 +139,11 @@ def replay(
     )
 
 
-def _general_path(panel: MarketPanel, tracker: Tracker, cash: float, log: list[FillColumns], orders: bool) -> Path:
+def _general_path(
+    panel: MarketPanel, tracker: Tracker, cash: float, sizes: FloatArray, log: list[FillColumns], orders: bool
+) -> Path:
     """Bar by bar with an account of shares, as cerebro does it."""
-    account = Account(cash, panel.n_assets, tracker.rebalancer.costs)
+    account = ReplayRoute(cash, sizes, tracker.rebalancer.costs)
     clock = PanelClock(panel)
     gate = PanelGate(clock, panel.symbols, panel.targets)
     at_close = tracker.fill is FillMode.CLOSE
@@ -162,5 +167,13 @@ def _general_path(panel: MarketPanel, tracker: Tracker, cash: float, log: list[F
         np.divide(held if bar.age is None else account.held(bar), worth, out=weights[t])  # a name that is gone was booked out
         decisions[t] = tracker.weights
         if watch.waits:
-            watch.close(account.sizes(), bar.close, worth, tracker.aim, filled=turnover[t] > 0.0, at_close=at_close)
+            watch.close(
+                account.sizes(),
+                bar.close,
+                worth,
+                tracker.aim,
+                filled=turnover[t] > 0.0,
+                at_close=at_close,
+                begun=tracker.start is None,
+            )
     return Path(value, weights, turnover, cost, decisions, watch.entry)

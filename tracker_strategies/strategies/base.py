@@ -17,6 +17,7 @@ from tracker_strategies.execution.basket.part import Part, share_of
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
+from tracker_strategies.execution.holdings.opening import begin_with
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import may_hold
 from tracker_strategies.execution.mandate.keeper import Keeper
@@ -28,10 +29,12 @@ from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
 from tracker_strategies.strategies._side import names_positions
 from tracker_strategies.strategies.budget import check_budget
-from tracker_strategies.strategies.compose import in_coordinates, settle_mandate
+from tracker_strategies.strategies.compose import in_coordinates, settle_coordinates, settle_mandate
 from tracker_strategies.strategies.feeds import find_assets, find_targets
+from tracker_strategies.strategies.name_order import known_names
+from tracker_strategies.strategies.start import first_date, settle_holdings
 from tracker_strategies.strategies.target import target_of
-from tracker_strategies.strategies.tracker import Tracker, order_by_symbol
+from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.year import settle_year, year_of_feed
 
 FloatArray = NDArray[np.float64]
@@ -57,8 +60,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``bars_per_year`` (None): what a year is, for ``margin`` and for annualised figures; by default told from the data's own
         bars: 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
-        "holdings": share counts, as in an index; then passive means that no order is sent. See
-        :class:`~tracker_strategies.algorithms.Holdings`
+        "shares": share counts, as in an index; then passive means that no order is sent. See
+        :class:`~tracker_strategies.algorithms.Holdings`. "holdings" is its old name
       - ``mandate`` (None): limits that hold in every decision: a :class:`~tracker_strategies.execution.Mandate`, a mapping of its
         keys, or the path of a TOML file with them. Every key is a param too, with the same meaning: ``max_names``,
         ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
@@ -74,6 +77,9 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``calendar`` (None): exchange whose sessions tell the end of a month, such as "XNYS"; by default the last weekday counts
       - ``listing_warmup`` (20): bars before a newly listed name may be held
       - ``delist_after`` (10): bars without a price after which a name counts as delisted
+      - ``holdings`` (None): what is held at the first bar, at its prices: an :class:`~tracker_strategies.Account`, a mapping from
+        names to shares, or the path of a file of holdings; its cash is left to the broker
+      - ``trade_from`` (None): first date on which it may trade. On bars before it, it only learns
       - ``capital`` (None): share of the account's cash that is this tracker's, 0.5 for one half. It is needed where several
         trackers share an account; each then has positions and cash of its own. None: all cash is at its disposal
       - ``broker`` ("basket"): fill all orders of a bar at once while nothing else trades in the account and feeds and broker
@@ -100,6 +106,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("calendar", None),
         ("listing_warmup", 20),
         ("delist_after", 10),
+        ("holdings", None),
+        ("trade_from", None),
         ("capital", None),
         ("broker", "basket"),
     )
@@ -160,15 +168,16 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
         """What the strategy does on a bar, without backtrader around it."""
+        settle_coordinates(p)
         mandate = settle_mandate(cls, p, symbols)
         keeper = None if mandate.is_free else Keeper(mandate, symbols)
-        order = _known_names(symbols, may_hold(mandate, symbols), by_position=cls.by_position(p))
+        order = known_names(symbols, may_hold(mandate, symbols), by_position=cls.by_position(p))
         names = symbols if order is None else tuple(symbols[i] for i in order)
         check_budget(cls, p)
         algorithm = cls.make_algorithm(p, names, n_targets)
         if not cls.sets_coordinates:
             algorithm = in_coordinates(p, algorithm)
-        return Tracker(
+        tracker = Tracker(
             algorithm,
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance, p.calendar),
@@ -179,6 +188,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             order=order,
             keeper=keeper,
         )
+        tracker.start = first_date(p.trade_from)
+        return tracker
 
     @classmethod
     def by_position(cls, p: Any) -> bool:
@@ -215,6 +226,9 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         alone = len(self.cerebro.strats) == 1 and part.capital is None
         if self.p.broker == "basket" and self._rows and alone:
             broker.open_lane(part, self.gate)
+        held = settle_holdings(self.p, self.symbols)
+        if held is not None:
+            begin_with(self, part, held)
 
     def read_costs(self) -> None:
         """Plan with what the broker charges now."""
@@ -256,15 +270,6 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         if not self._rows and self.tracker.waits:
             require_opens(bar, self.symbols)
         return bar
-
-
-def _known_names(symbols: tuple[str, ...], allowed: NDArray[np.bool_], *, by_position: bool) -> NDArray[np.int64] | None:
-    """Positions of the names that the algorithm knows, in its order; None for all of them as they are."""
-    order = None if by_position else order_by_symbol(symbols)
-    if allowed.all():
-        return order
-    every = np.arange(len(symbols)) if order is None else order
-    return np.asarray(every[allowed[every]])
 
 
 def _or_none(name: str, value: Any) -> float | None:

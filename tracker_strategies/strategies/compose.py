@@ -7,6 +7,7 @@ inside its set a learner answers an error that only the limits cause by trading 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tracker_strategies.algorithms import Holdings, OnlineAlgorithm
@@ -38,8 +39,15 @@ def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
     return mandate
 
 
+def settle_coordinates(p: Any) -> None:
+    """Refuse coordinates that are unknown; the old word for share counts becomes the new one."""
+    if p.coordinates == "holdings":
+        warnings.warn("coordinates='holdings' is called 'shares' now; its old name goes with the next release", FutureWarning, 2)
+        p.coordinates = "shares"
+    if p.coordinates not in ("weights", "shares"):
+        raise ParameterError(f"coordinates={p.coordinates!r} is unknown; choose weights or shares")
+
+
 def in_coordinates(p: Any, algorithm: OnlineAlgorithm) -> OnlineAlgorithm:
-    """The algorithm, in holdings where the params ask for that."""
-    if p.coordinates not in ("weights", "holdings"):
-        raise ParameterError(f"coordinates={p.coordinates!r} is unknown; choose weights or holdings")
-    return Holdings(algorithm.n_assets, learner=algorithm) if p.coordinates == "holdings" else algorithm
+    """The algorithm, in share counts where the params ask for that."""
+    return Holdings(algorithm.n_assets, learner=algorithm) if p.coordinates == "shares" else algorithm

@@ -5,7 +5,7 @@ backtrader's Strategies, the numpy replay and the paper account all drive this o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.gate import Bar
-from tracker_strategies.execution.mandate.account import Account
+from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
@@ -46,8 +46,8 @@ class Tracker:
     signal : callable, optional
         From a bar to one number per asset, for algorithms that take side information. NaN is no view.
     order : (n,) int, optional
-        Positions of the names that the algorithm knows, in its order: see :func:`order_by_symbol`. By default all, as the feeds
-        have them. All that goes in and comes out here is in the order of the feeds.
+        Positions of the names that the algorithm knows, in its order; by default all, as the feeds have them. All that goes in
+        and comes out here is in the order of the feeds.
     keeper : Keeper, optional
         Keeps the limits that the user has set; None where there are none.
 
@@ -58,7 +58,11 @@ class Tracker:
         decision.
     bar : Bar or None
         The latest bar.
+    start : datetime64 or None
+        The first date on which it may decide; on bars before it, it only learns. None: on every bar.
     """
+
+    start: np.datetime64 | None = None
 
     def __init__(
         self,
@@ -75,8 +79,7 @@ class Tracker:
     ) -> None:
         self.algorithm = algorithm
         self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
-        self.target, self.signal = target, signal
-        self.keeper, self._order = keeper, order
+        self.target, self.signal, self.keeper, self._order = target, signal, keeper, order
         self._n = algorithm.n_assets if keeper is None else len(keeper.symbols)
         # Where some names are unknown to the algorithm, there is no way back by a permutation.
         self._place = None if order is None or len(order) < self._n else np.argsort(order)
@@ -91,13 +94,24 @@ class Tracker:
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
-        entering = self._is_entering(bar, route)
-        due = self.observe(bar) or self._owed or entering
+        if self.start is not None:
+            if bar.date < self.start:
+                self.study(bar)
+                return
+            self.start, self._again = None, True  # its first rebalance, whatever the schedule says
+        self.decide(bar, route, due=self._is_entering(bar, route) | self.observe(bar) | self._owed)
+
+    def study(self, bar: Bar) -> None:
+        """A bar on which nothing is decided: learn. What the algorithm chose counts as the target."""
+        self.observe(bar)
+        self.weights = self._wish
+
+    def decide(self, bar: Bar, route: OrderRoute, *, due: bool = True) -> None:
+        """Decide at the close of a bar that was learned from, if a rebalance is due."""
         gone = self.universe.gone
-        if gone is not None:
-            for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
-                self.universe.booked_out(bar, i, float(route.sizes()[i]))
-                route.book_out(i, float(bar.close[i]))
+        for i in () if gone is None else np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
+            self.universe.booked_out(bar, i, float(route.sizes()[i]))
+            route.book_out(i, float(bar.close[i]))
         self._decided = None
         self._owed = due and self._misses(bar, route)
         curing = not due and self._must_cure(bar, route)
@@ -111,8 +125,7 @@ class Tracker:
         if self.fill is FillMode.CLOSE:
             route.submit(deltas)
         else:
-            self._decided, self._sizes = deltas, sizes if pending is None else None
-            self._curing = curing
+            self._decided, self._sizes, self._curing = deltas, sizes if pending is None else None, curing
 
     def open(self, bar: Bar, route: OrderRoute) -> None:
         """Open of bar t+1: send what was decided at the close of bar t, as far as the names trade and the cash reaches."""
@@ -129,7 +142,7 @@ class Tracker:
             sizes, cash = route.sizes(), route.cash()
             same = pending is None and sizes is self._sizes
             if self.keeper is not None:
-                account = Account.of(sizes, opens, cash, None, None, pending, self.rebalancer.costs)
+                account = AccountState.of(sizes, opens, cash, None, None, pending, self.rebalancer.costs)
                 kept = self.keeper.guard.kept(decided, account, self.keeper.turnover_limit, self.rebalancer)
                 same, decided = same and kept is decided, kept
             deltas = self.rebalancer.fit(decided, sizes, opens, cash, pending=pending, unchanged=same)
@@ -149,7 +162,9 @@ class Tracker:
         sizes, cash, tradable, keeper, costs = route.sizes(), route.cash(), bar.current, self.keeper, self.rebalancer.costs
         if keeper is None:
             return self.rebalancer.plan(self._wish, sizes, prices, cash, tradable=tradable, pending=pending)
-        account = Account.of(sizes, prices, cash, tradable, self.universe.active, pending, costs)
+        account = AccountState.of(sizes, prices, cash, tradable, self.universe.active, pending, costs)
+        if keeper.aim is None:
+            keeper.look(sizes, prices, cash)  # an account that begins invested has no entry
         view: dict[str, Any] = {"metric": self._metric(), "pace": self.algorithm.pace(), "note": not again}
         decided = keeper.decide(None if curing else self._wish, account, costs, bar.date, **view)
         if not again:
@@ -168,18 +183,16 @@ class Tracker:
 
     def _is_entering(self, bar: Bar, route: OrderRoute) -> bool:
         """Whether the account has been on its way to its first target, and is not there yet."""
-        keeper = self.keeper
-        if keeper is None or keeper.entered or keeper.aim is None:
+        if (keeper := self.keeper) is None or keeper.entered or keeper.aim is None:
             return False
         keeper.look(route.sizes(), bar.close, route.cash())
         return not keeper.entered
 
     def _must_cure(self, bar: Bar, route: OrderRoute) -> bool:
         """Whether prices have carried a weight over a limit that is to be restored on every bar."""
-        keeper = self.keeper
-        if keeper is None or keeper.mandate.cure != "bar" or not keeper.entered or self._base is None:
+        if (keeper := self.keeper) is None or keeper.mandate.cure != "bar" or not keeper.entered or self._base is None:
             return False
-        return keeper.is_breached(Account.of(route.sizes(), bar.close, route.cash(), bar.current, self.universe.active))
+        return keeper.is_breached(AccountState.of(route.sizes(), bar.close, route.cash(), bar.current, self.universe.active))
 
     @property
     def aim(self) -> FloatArray:
@@ -280,21 +293,8 @@ class Tracker:
         """Weights, from the order of the algorithm to that of the feeds."""
         if self._order is None:
             return weights
+        found = np.zeros(self._n) if self._place is None else weights[self._place]
         if self._place is None:
-            whole = np.zeros(self._n)
-            whole[self._order] = weights
-            weights = whole
-        else:
-            weights = weights[self._place]
-        weights.setflags(write=False)
-        return weights
-
-
-def order_by_symbol(symbols: Sequence[str]) -> IndexArray | None:
-    """Positions of the symbols, sorted by name; None where they are sorted already.
-
-    Algorithms decide ties, draw names by lot and add up numbers in the order in which they know the names. One order for all ways
-    to add the feeds makes one outcome.
-    """
-    order = sorted(range(len(symbols)), key=symbols.__getitem__)
-    return None if order == list(range(len(symbols))) else np.array(order)
+            found[self._order] = weights
+        found.setflags(write=False)
+        return found

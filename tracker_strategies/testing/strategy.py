@@ -33,7 +33,7 @@ COSTS = CostModel(bps=5, slippage_bps=2)
 LIVING = {"listing_warmup": 3, "delist_after": 4}
 MODES: tuple[dict[str, Any], ...] = ({}, {"runonce": False}, {"preload": False}, {"exactbars": 1}, {"exactbars": -2})
 #: What a user may ask of any strategy, alone and together.
-ASKED: dict[str, Any] = {"coordinates": ("weights", "holdings"), "cost_aware": (None, 5.0), "max_names": (None, 3)}
+ASKED: dict[str, Any] = {"coordinates": ("weights", "shares"), "cost_aware": (None, 5.0), "max_names": (None, 3)}
 Check = Callable[[Any, MarketPanel, dict[str, Any]], None]
 
 

@@ -14,7 +14,7 @@ from tests.markets import random_panel
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.execution.mandate.account import Account
+from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.amounts.dual import group_rows
 from tracker_strategies.execution.mandate.amounts.solver import COMPILED, Solution, inside, nearest
 from tracker_strategies.execution.mandate.keeper import Keeper
@@ -133,7 +133,7 @@ def test_a_checkpoint_goes_on_bit_for_bit() -> None:
     for bar in range(40):
         x = 0.01 * rng.standard_normal(n) + 0.01 * rng.standard_normal()
         prices = prices * (1.0 + x)
-        account = Account.of(sizes, prices, cash, None, None)
+        account = AccountState.of(sizes, prices, cash, None, None)
         keepers = [keeper] if other is None else [keeper, other]
         decided = []
         for one in keepers:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.execution.mandate.account import Account, Decided
+from tracker_strategies.execution.mandate.account import AccountState, Decided
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.rebalancer import Rebalancer
@@ -43,8 +43,8 @@ class Case(NamedTuple):
         return {symbol: SECTORS[i % 3] for i, symbol in enumerate(self.symbols)}
 
     @property
-    def account(self) -> Account:
-        return Account.of(self.sizes, self.prices, self.cash, None, None)
+    def account(self) -> AccountState:
+        return AccountState.of(self.sizes, self.prices, self.cash, None, None)
 
     def keeper(self, entered: bool = True, **limits: Any) -> Keeper:
         keeper = Keeper(Mandate(**limits), self.symbols)
@@ -233,7 +233,7 @@ def test_whole_lots_within_the_cap_and_the_cash(case: Case, lot: float) -> None:
 
 def test_a_sell_that_does_not_happen_takes_the_buy_with_it_that_was_to_have_its_place() -> None:
     guard, rebalancer, prices = FillGuard(((None, 2),)), Rebalancer(), np.ones(4)
-    account = Account.of(np.array([5.0, 5.0, 0.0, 0.0]), prices, 1.0, None, None)
+    account = AccountState.of(np.array([5.0, 5.0, 0.0, 0.0]), prices, 1.0, None, None)
     planned = np.array([-5.0, 0.0, 4.0, 2.0])
     np.testing.assert_array_equal(guard.kept(planned, account, None, rebalancer), [-5.0, 0.0, 4.0, 0.0])
     halted = np.where([False, True, True, True], planned, 0.0)
@@ -245,7 +245,7 @@ def test_a_sell_that_does_not_happen_takes_the_buy_with_it_that_was_to_have_its_
 
 
 def test_the_turnover_holds_where_prices_have_moved_and_what_leaves_goes_first() -> None:
-    account = Account.of(np.array([10.0, 40.0, 50.0]), np.array([1.2, 1.0, 1.0]), 0.0, None, None)
+    account = AccountState.of(np.array([10.0, 40.0, 50.0]), np.array([1.2, 1.0, 1.0]), 0.0, None, None)
     kept = FillGuard().kept(np.array([-10.0, 30.0, -20.0]), account, 0.3, Rebalancer())
     assert kept[0] == -10.0
     assert np.abs(kept) @ account.prices == pytest.approx(0.3 * account.value, rel=1e-9)

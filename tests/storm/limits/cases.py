@@ -272,12 +272,12 @@ def make_case(
     params |= LIVING | {
         "fill": str(rng.choice(["next_open", "open", "close"])),
         "rebalance": [1, 1, 1, 5, "weekly", "monthly", "once"][int(rng.integers(7))],
-        "coordinates": str(rng.choice(["weights", "weights", "holdings"])),
+        "coordinates": str(rng.choice(["weights", "weights", "shares"])),
     }
     if way == "paper" and params["fill"] == "open":
         params["fill"] = "next_open"  # nobody has the opening price before it trades
     if strategy.endswith("ensemble"):  # it learns share counts: there is no other choice
-        params["coordinates"] = "holdings"
+        params["coordinates"] = "shares"
     if strategy == "buy-and-hold":
         params.pop("rebalance")
     if strategy == "constant-weight" and rng.random() < 0.5:

@@ -70,7 +70,7 @@ def test_the_learner_is_cut_back_to_the_same_without_side_information():
 
 
 @pytest.mark.parametrize(
-    ("name", "coordinates"), [(name, way) for name in TILTED for way in ("weights", "holdings") if (name, way) != ONE_WAY]
+    ("name", "coordinates"), [(name, way) for name in TILTED for way in ("weights", "shares") if (name, way) != ONE_WAY]
 )
 def test_both_engines_agree_in_all_coordinates(name, coordinates):
     params = {"max_tracking_error": "20%", "coordinates": coordinates, "fill": "next_open"}

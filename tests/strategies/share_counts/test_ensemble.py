@@ -30,14 +30,14 @@ def test_one_setting_beats_the_figures_on_every_market(name):
 
 def test_any_strategy_runs_in_holdings_and_a_passive_one_sends_no_order():
     panel = random_panel(40, 4, seed=2)
-    still = backtest(panel, "pa", {"coordinates": "holdings", "eps": 1.0, "fill": "close"})
+    still = backtest(panel, "pa", {"coordinates": "shares", "eps": 1.0, "fill": "close"})
     assert (still.turnover[2:] == 0.0).all()
     assert len(still.orders) == 4
     moving = backtest(panel, "pa", {"eps": 1.0, "fill": "close"})
     assert (moving.turnover[2:] > 0.0).all()
     y = panel.target_close[1:, 0] / panel.target_close[:-1, 0] - 1.0
     expected = Holdings(4, learner=PA(4)).run(panel.returns, y)
-    np.testing.assert_allclose(backtest(panel, "pa", {"coordinates": "holdings"}).decisions, expected, atol=1e-12)
+    np.testing.assert_allclose(backtest(panel, "pa", {"coordinates": "shares"}).decisions, expected, atol=1e-12)
 
 
 def test_the_parts_of_the_members_are_lines():

@@ -54,6 +54,12 @@ class BasketQueue(bt.brokers.BackBroker):
         self._trackers.append(strategy)
         self._settings = cost_settings(self)
 
+    def take_in_kind(self, worth: float) -> None:
+        """Shares of this worth are there before the first bar: the account, and the fund, begin with them."""
+        self._value += worth
+        self._valuelever, self._valuemkt = self._value, self._value - self.cash
+        self._fundshares = self._value / self._fundval
+
     def submit_basket(self, basket: Basket) -> None:
         """Take the orders of a tracker; they fill on the broker's next turn on a new bar."""
         basket.stamp()

@@ -12,7 +12,7 @@ from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 from tracker_strategies.execution.rebalancer import Rebalancer
 
 
-class Account(NamedTuple):
+class AccountState(NamedTuple):
     """What is held when a decision is made. Orders that are still open count as done.
 
     Attributes
@@ -47,7 +47,7 @@ class Account(NamedTuple):
         active: BoolArray | None,
         pending: FloatArray | None = None,
         costs: CostModel | None = None,
-    ) -> Account:
+    ) -> AccountState:
         """The account as a decision sees it."""
         priced = np.isfinite(prices)
         if not priced.all():
@@ -94,7 +94,7 @@ class Decided(NamedTuple):
     shares: FloatArray | None
     turnover: float | None
 
-    def trades(self, account: Account, rebalancer: Rebalancer, keep: float) -> FloatArray:
+    def trades(self, account: AccountState, rebalancer: Rebalancer, keep: float) -> FloatArray:
         """Shares to buy and sell. Costs are paid out of what is bought, so that the weights are those of what is left."""
         if self.shares is not None:
             return np.where(self.moved, self.shares - account.sizes, 0.0)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.mandate.account import Account, Decided
+from tracker_strategies.execution.mandate.account import AccountState, Decided
 from tracker_strategies.execution.mandate.amounts.allowed import nearest_allowed
 from tracker_strategies.execution.mandate.amounts.solver import Start, inside
 from tracker_strategies.execution.mandate.banding import banded
@@ -104,13 +104,14 @@ class Keeper:
         self.model.forget(self._in(left))
 
     def look(self, sizes: FloatArray, prices: FloatArray, cash: float) -> None:
-        """See whether the account has reached its target."""
-        if self.entered or self._aim is None:
+        """See whether the account has reached its target; before the first decision, whether it begins invested."""
+        if self.entered:
             return
+        goal = self.limits.total if self._aim is None else float(self._aim.sum())
         worth = float(np.where(sizes > 0.0, sizes * prices, 0.0).sum())
-        self.entered = worth > 0.0 and float(self._aim.sum()) - worth / (cash + worth) <= NEAR
+        self.entered = worth > 0.0 and goal - worth / (cash + worth) <= NEAR
 
-    def is_breached(self, account: Account) -> bool:
+    def is_breached(self, account: AccountState) -> bool:
         """Whether what is held is over a limit that a trade could restore."""
         return self.promised.is_breached(self._in(account.held), self._in(account.tradable))
 
@@ -119,7 +120,7 @@ class Keeper:
     def decide(
         self,
         wish: FloatArray | None,
-        account: Account,
+        account: AccountState,
         costs: CostModel,
         date: Any,
         *,
@@ -134,7 +135,7 @@ class Keeper:
         wish : (N,) float or None
             Weights >= 0 with sum 1, in the order of the feeds; None for what is held, which gives the smallest trade that
             restores all limits.
-        account : Account
+        account : AccountState
         costs : CostModel
             What trades will pay; the turnover is kept with them.
         date
@@ -188,7 +189,7 @@ class Keeper:
         weights.setflags(write=False)
         return Decided(weights, self._out(moved), None if shares is None else self._out(shares), limit)
 
-    def _refuse(self, account: Account, active: BoolArray | None) -> None:
+    def _refuse(self, account: AccountState, active: BoolArray | None) -> None:
         """Raise what cannot hold with the names and prices of the first decision."""
         listed = np.ones(len(self.symbols), dtype=np.bool_) if active is None else active
         check(
@@ -205,7 +206,7 @@ class Keeper:
         self,
         target: FloatArray,
         held: FloatArray,
-        account: Account,
+        account: AccountState,
         active: BoolArray | None,
         metric: Metric,
         turnover: float,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -44,8 +45,17 @@ class BrokerFile(SealedDatabase):
     slack = None
 
     @classmethod
-    def open(cls, path: Path, cash: float, *, expected: bool = False, readonly: bool = False, from_copy: bool = False) -> Self:
-        """The file; a new one with a deposit, unless one is expected."""
+    def open(
+        cls,
+        path: Path,
+        cash: float,
+        holdings: Mapping[str, float] | None = None,
+        *,
+        expected: bool = False,
+        readonly: bool = False,
+        from_copy: bool = False,
+    ) -> Self:
+        """The file; a new one with a deposit of cash and shares, unless one is expected."""
         lost = expected or path.with_name(f"{path.name}.head").exists()
         if not path.exists() and lost:
             raise BrokerError(
@@ -53,12 +63,13 @@ class BrokerFile(SealedDatabase):
                 "tracker paper step --from-copy; without a copy open a new account"
             )
         if not path.exists():
-            cls.write_new(path, lambda new: new.deposit(cash))
+            cls.write_new(path, lambda new: new.deposit(cash, holdings or {}))
         return cls(path, readonly=readonly, from_copy=from_copy)
 
-    def deposit(self, cash: float) -> None:
-        """The first entry."""
+    def deposit(self, cash: float, holdings: Mapping[str, float]) -> None:
+        """The first entries."""
         self.db.execute("insert into account values (0, ?)", (cash,))
+        self.db.executemany("insert into positions values (?, ?)", [(name, size) for name, size in holdings.items() if size])
 
     def recent(self) -> dict[str, str]:
         """Cash and shares; the journal compares them with its own, too."""

@@ -7,7 +7,7 @@ wrong between a program and its broker can be tried with it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.mandate.account import Account
+from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.papertrade.brokers.base import (
@@ -68,6 +68,8 @@ class SimulatedBroker:
         Whether the file must be there: the account has had sessions.
     from_copy : bool, default False
         The file was put there on purpose, from a copy.
+    holdings : mapping of str to float, optional
+        Shares that are there when the file is made, by ticker.
     """
 
     simulated = True
@@ -86,11 +88,12 @@ class SimulatedBroker:
         *,
         expected: bool = False,
         from_copy: bool = False,
+        holdings: Mapping[str, float] | None = None,
     ) -> None:
         self.path = Path(path)
         self._market = Rebalancer(costs, lot)
         self._part, self._guard = part, FillGuard() if guard is None else guard
-        self._file = BrokerFile.open(self.path, cash, expected=expected, from_copy=from_copy)
+        self._file = BrokerFile.open(self.path, cash, holdings, expected=expected, from_copy=from_copy)
         self.db = self._file.db
 
     def close(self) -> None:
@@ -190,7 +193,7 @@ class SimulatedBroker:
         quoted = np.where(np.isfinite(prices), prices, 1.0)
         known = prices if quotes.lasts is None else np.where(np.isfinite(prices), prices, quotes.lasts)
         turnover = quotes.turnover if due == "open" else None  # orders for a close were planned at its prices
-        allowed = self._guard.kept(wanted, Account.of(sizes, known, held.cash, None, None), turnover, self._market)
+        allowed = self._guard.kept(wanted, AccountState.of(sizes, known, held.cash, None, None), turnover, self._market)
         got = self._market.fit(allowed, sizes, quoted, held.cash)
         costs = self._market.costs
         at, fees = costs.fill_prices(got, quoted), costs.fees(got, quoted)

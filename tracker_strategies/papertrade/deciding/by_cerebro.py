@@ -65,13 +65,12 @@ class JournalBroker(BasketBroker):
     """
 
     balances: Sequence[Balance]
-    opening: int
     books_out: bool
     tomorrow: FloatArray | None = None
 
-    def prepare(self, balances: Sequence[Balance], opening: int, *, books_out: bool) -> None:
-        """Take the account's past: one balance per session, and the row of the first session that may trade."""
-        self.balances, self.opening, self.books_out = balances, opening, books_out
+    def prepare(self, balances: Sequence[Balance], *, books_out: bool) -> None:
+        """Take the account's past: one balance per session."""
+        self.balances, self.books_out = balances, books_out
         self.row = -1
         self.booked_out: list[tuple[int, float]] = []
         self._basket: Basket | None = None
@@ -111,7 +110,7 @@ class JournalBroker(BasketBroker):
         self.cash = balance.cash
         (strategy,) = self.cerebro.runningstrats
         strategy.route.part.owned.sizes = balance.sizes
-        if self.row == self.opening or (balance.owed and due is not None):
+        if balance.owed and due is not None:
             strategy.tracker.owe()
         self._get_value()
 
@@ -179,10 +178,10 @@ def wish_by_cerebro(
     cerebro = bt.Cerebro(stdstats=False, runonce=not needs_cerebro(strategy))
     IndexData(panel).add_to(cerebro, lazy=True)
     broker = JournalBroker()
-    broker.prepare(balances, opening, books_out=books_out)
+    broker.prepare(balances, books_out=books_out)
     cerebro.setbroker(broker)
     charge(broker, costs)
-    cerebro.addstrategy(strategy, **params)
+    cerebro.addstrategy(strategy, **params, trade_from=panel.dates[opening])
     cerebro.addanalyzer(_Watcher, _name="watcher")
     try:
         (run,) = cerebro.run()

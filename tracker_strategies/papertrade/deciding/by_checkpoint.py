@@ -18,7 +18,7 @@ from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoin
 FloatArray = NDArray[np.float64]
 
 
-class Account:
+class JournalRoute:
     """The account as an order route: what the journal says, and what the tracker orders."""
 
     def __init__(self, balance: Balance, *, books_out: bool) -> None:
@@ -90,7 +90,7 @@ def wish_by_checkpoint(point: Checkpoint, bar: Bar, balance: Balance, *, books_o
 
     The order of events is cerebro's: the open, at which the orders of the day before are sent; the fills; the close.
     """
-    tracker, route = point.tracker, Account(point.balance, books_out=books_out)
+    tracker, route = point.tracker, JournalRoute(point.balance, books_out=books_out)
     at_close = tracker.fill is FillMode.CLOSE
     if not at_close:
         tracker.open(bar, route)

@@ -122,8 +122,7 @@ class Decider:
         return wish_by_cerebro(panel, self.strategy, params, costs, balances, opening, books_out=self.broker.simulated)
 
     def _balances(self, history: History) -> list[Balance]:
-        n = len(self.config.symbols)
-        before = Balance(self.config.cash, np.zeros(n))
+        before = Balance(self.config.cash, self.config.held)  # nothing is decided then
         factors = history.factors
         found: list[Balance] = []
         rows = {r["session"]: r for r in self.journal.table("balances", history.bars.sessions[0])}

@@ -106,7 +106,7 @@ def untold_loss(limits: RiskLimits, ledger: Ledger) -> str:
         (max(decided, told),),
     )
     moved = ledger.transfers() if len(rows) > 1 or not decided else {}
-    before = None if max(decided, told) else ledger.config.cash
+    before = None if max(decided, told) else ledger.config.opening_value
     for session, value in rows:
         if before is not None and value - moved.get(session, 0.0) < before * (1.0 - limits.max_daily_loss):
             lost = 1.0 - (value - moved.get(session, 0.0)) / before

@@ -292,6 +292,6 @@ def opening_entries(journal: Journal, config: AccountConfig, tickers: Mapping[st
         db.execute("insert into cash (kind, amount, ref) values ('deposit', ?, 'deposit')", (config.cash,))
         journal.set_meta("cash", repr(float(config.cash)))
         journal.set_meta("strangers", "")
-        db.executemany(
-            "insert into positions (symbol, ticker) values (?, ?)", [(s, (tickers or {}).get(s, s)) for s in config.symbols]
-        )
+        called, held = tickers or {}, config.held.tolist()
+        rows = [(s, called.get(s, s), size) for s, size in zip(config.symbols, held, strict=True)]
+        db.executemany("insert into positions (symbol, ticker, size) values (?, ?, ?)", rows)

@@ -90,7 +90,7 @@ class SessionMemory:
         """Cash and units after a session."""
         balance = self._balances.get(self.session(row))
         if balance is None:
-            return self.history.config.cash, np.zeros(len(self.places))
+            return self.history.config.cash, self.history.config.held
         return balance["cash"], np.frombuffer(balance["sizes"], dtype="<f8") / self.history.factor(row)
 
     def owed(self, row: int) -> bool:

@@ -290,5 +290,9 @@ class PaperStore:
     def begins(self, row: int, *, due: bool) -> None:
         """A row is delivered: on the account's first session, and when a rebalance was due and not carried out, trade again."""
         for strategy in self.getbroker().cerebro.runningstrats:
-            if isinstance(strategy, TrackerStrategy) and (row == self.memory.opening or (due and self.memory.owed(row))):
+            if not isinstance(strategy, TrackerStrategy):
+                continue
+            if row == 0:
+                strategy.tracker.start = np.datetime64(self.account.config.start, "ns")
+            elif due and self.memory.owed(row):
                 strategy.tracker.owe()

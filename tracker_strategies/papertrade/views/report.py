@@ -22,7 +22,6 @@ from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import DataError, MissingExtraError
-from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.mandate.keeper import Keeper
@@ -65,22 +64,17 @@ class PaperReport:
 
 
 class OpeningBroker(BasketBroker):
-    """Trades from a given bar on; before it the strategy only learns."""
+    """An account whose shares are there from a given bar on."""
 
     opening = 0
     row = -1
-
-    def submit_basket(self, basket: Basket) -> None:
-        """Orders, if the account is open."""
-        if self.row >= self.opening:
-            super().submit_basket(basket)
+    held: FloatArray
 
     def next(self) -> None:
         """The broker's turn on a bar."""
         self.row += 1
-        if self.row == self.opening:
-            for strategy in self.cerebro.runningstrats:
-                strategy.tracker.owe()
+        if self.row == self.opening and self.owned is not None:
+            self.owned.sizes = self.held
         super().next()
 
 
@@ -103,7 +97,7 @@ def report_of(account: PaperAccount) -> PaperReport:
     history.bars = history.bars.rows(0, history.bars.sessions.index(balances[-1]["session"]) + 1)
     first = history.bars.sessions.index(balances[0]["session"])
     panel = history.panel_until_tomorrow().rows(0, len(history.bars.sessions))
-    backtest, tracker = own_backtest(account, panel, first)
+    backtest, tracker = own_backtest(account, panel, first, config.held / history.factor(first))
     paper = _paper_record(account, history, first, balances, fills, transfers)
     entry = _entry(paper, history, first, balances, decisions, tracker)
     # What gave way is in the account's own state; without a checkpoint, in that of the backtest, which decides the same.
@@ -145,17 +139,19 @@ def report_of(account: PaperAccount) -> PaperReport:
     return PaperReport(paper, backtest, gap)
 
 
-def own_backtest(account: PaperAccount, panel: MarketPanel, first: int) -> tuple[RunRecord, Tracker]:
-    """The strategy in cerebro on the account's bars, trading from the account's first session on; and its tracker."""
+def own_backtest(account: PaperAccount, panel: MarketPanel, first: int, held: FloatArray) -> tuple[RunRecord, Tracker]:
+    """The strategy in cerebro on the account's bars, trading from the account's first session on, with what it held by then, in
+    units; and its tracker.
+    """
     config = account.config
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(panel).add_to(cerebro, lazy=True)
     broker = OpeningBroker()
-    broker.opening = first
+    broker.opening, broker.held = first, held
     cerebro.setbroker(broker)
     broker.setcash(config.cash)
     charge(broker, config.costs)
-    cerebro.addstrategy(load_strategy(config.strategy), **dict(config.params))
+    cerebro.addstrategy(load_strategy(config.strategy), **dict(config.params), trade_from=panel.dates[first])
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     (run,) = cerebro.run()

@@ -79,7 +79,7 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
         balances = journal.table("balances")
         values, transfers = [row["value"] for row in balances], ledger.transfers()
         # Time-weighted, as all figures: money that came in is no gain.
-        before = [config.cash, *values]
+        before = [config.opening_value, *values]
         growth = [(v - transfers.get(row["session"], 0.0)) / b for v, b, row in zip(values, before, balances, strict=False)]
         indices, tracked = _indices(
             config, History.load(journal, config, after=ledger.last_session(before=config.start, back=OVERLAP)).bars
@@ -138,7 +138,7 @@ def check_files(account: PaperAccount) -> None:
         journal.assure()
     place, config = account.folder / broker_file.FILE, account.config
     if config.broker == "simulated" and (account.begun or place.exists()):
-        with BrokerFile.open(place, config.cash, expected=account.begun, readonly=True) as file:
+        with BrokerFile.open(place, config.cash, config.holdings, expected=account.begun, readonly=True) as file:
             file.assure()
 
 

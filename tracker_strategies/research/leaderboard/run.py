@@ -35,7 +35,7 @@ Row = dict[str, Any]
 COSTS: tuple[float, ...] = (0, 5, 10)
 SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet", ".pq")
 #: The choices that the recommended tracker is made of, for the ablation.
-MEMBERS, COORDINATES, COST_TERMS = ("pa", "least-squares", "ensemble"), ("weights", "holdings"), (None, 10.0)
+MEMBERS, COORDINATES, COST_TERMS = ("pa", "least-squares", "ensemble"), ("weights", "shares"), (None, 10.0)
 SKFOLIO = "tracker_strategies.research.leaderboard.rivals:SkfolioTracker"
 
 #: Settings in which a rival tracks closer than in its defaults: SLAIT from one start, as in the paper, holds more names than the

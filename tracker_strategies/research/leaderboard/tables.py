@@ -66,7 +66,7 @@ def factors(result: Mapping[str, Any]) -> list[list[str]]:
 
     label, cost = setting_label, COST_TERMS[1]
     steps: dict[str, list[tuple[str, str]]] = {
-        f"holdings instead of weights ({name})": [(label(name, "weights", c), label(name, "holdings", c)) for c in COST_TERMS]
+        f"shares instead of weights ({name})": [(label(name, "weights", c), label(name, "shares", c)) for c in COST_TERMS]
         for name in MEMBERS
     }
     steps |= {

@@ -12,14 +12,14 @@ class LeastSquaresTracker(TrackerStrategy):
     """The portfolio that would have tracked best so far, the past discounted, with a pull to what is held.
 
     Params (beside those of :class:`TrackerStrategy`):
-      - ``coordinates`` ("holdings")
+      - ``coordinates`` ("shares")
       - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by selection and elimination:
         :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The learner's first choice comes after 40 bars; until then
         it wants equal parts of all names, and the mandate chooses among them
     """
 
     learner = LeastSquares
-    params = (("review", 20), ("coordinates", "holdings"))
+    params = (("review", 20), ("coordinates", "shares"))
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:

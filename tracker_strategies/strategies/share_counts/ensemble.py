@@ -29,20 +29,20 @@ class EnsembleTracker(TrackerStrategy):
         names have moved together over the index, are held: see :class:`~tracker_strategies.algorithms.FewNames`
       - ``review`` (20), ``review_offset`` (0): bars between two choices of those names, and bars by which they are shifted.
         Figures of a few names scatter from one offset to another: compare means over several
-      - ``coordinates`` ("holdings"): share counts are what it learns, so that there is no other choice
+      - ``coordinates`` ("shares"): share counts are what it learns, so that there is no other choice
     """
 
     alias_name = "ensemble"
     diagnostic_lines: tuple[str, ...] = ("p_1", "p_2", "p_3", "p_4")
     sets_coordinates = True
-    params: Any = (("coordinates", "holdings"), ("prior_weights", None), ("review", 20), ("review_offset", 0))
+    params: Any = (("coordinates", "shares"), ("prior_weights", None), ("review", 20), ("review_offset", 0))
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """The stack."""
-        if p.coordinates != "holdings":
+        if p.coordinates != "shares":
             raise ParameterError(
-                f"coordinates={p.coordinates!r}: {cls.alias_name} learns share counts, so that its coordinates are holdings; "
+                f"coordinates={p.coordinates!r}: {cls.alias_name} learns share counts, so that its coordinates are shares; "
                 "leave the param out, or choose another strategy, such as least-squares"
             )
         given = published_weights(p.prior_weights, symbols)

@@ -1,0 +1,5 @@
+"""The desk's day on the command line: what is held, and tomorrow's orders. Nothing heavy is imported here."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

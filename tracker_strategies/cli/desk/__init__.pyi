@@ -1,0 +1,1 @@
+from .held import HoldingsOptions as HoldingsOptions

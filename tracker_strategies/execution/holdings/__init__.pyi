@@ -1,0 +1,2 @@
+from .account import Account as Account
+from .spelling import Spelling as Spelling

@@ -1,0 +1,98 @@
+"""How names are spelt by those who trade them: BRK-B at Yahoo, BRK.B at Alpaca, BRK B at Interactive Brokers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from datafeeds.errors import DataError
+from datafeeds.readers.columns import naming
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.holdings.tables import read_table
+
+#: What stands between a share's root and its class, by who spells it.
+MARKS: Mapping[str, str] = MappingProxyType({"yahoo": "-", "alpaca": ".", "ibkr": " "})
+#: A root and a class of shares, as any of them writes it; BRK/B is how some terminals do.
+_CLASS = re.compile(r"^([A-Z]{1,6})[-. /]([A-Z]{1,2})$")
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """From the names of the data to those of a broker, and back.
+
+    A class of shares is translated by rule: one letter (or two) after ``-``, ``.``, a blank or ``/``. What no rule knows is said
+    in a table of your own, which wins over the rule.
+
+    Parameters
+    ----------
+    own : mapping of broker to mapping of names
+        For each of yahoo, alpaca and ibkr: how it spells a name of the data.
+
+    Examples
+    --------
+    >>> from tracker_strategies.execution.holdings import Spelling
+    >>> spelling = Spelling()
+    >>> spelling.at("alpaca", "BRK-B"), spelling.at("ibkr", "BRK-B"), spelling.known("BRK B", ["AAPL", "BRK-B"])
+    ('BRK.B', 'BRK B', 'BRK-B')
+    """
+
+    own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse brokers that are unknown, and two names that would be one at a broker."""
+        for broker, names in self.own.items():
+            if broker not in MARKS:
+                raise ParameterError(f"spelling of {broker!r} is unknown; it is kept for {', '.join(MARKS)}")
+            twice = [there for there in names.values() if list(names.values()).count(there) > 1]
+            if twice:
+                raise ParameterError(f"two names of the data are called {twice[0]!r} at {broker}; keep one")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Spelling:
+        """From a table with the column symbol (a name of the data) and one column for each of yahoo, alpaca and ibkr, or some.
+
+        An empty cell leaves the name to the rule.
+        """
+        file = Path(path).expanduser()
+        with naming(file):
+            table = read_table(file)
+            heads = {head.strip().lower(): head for head in table.header}
+            brokers = [broker for broker in MARKS if broker in heads]
+            if "symbol" not in heads or not brokers:
+                shown, wanted = ", ".join(table.header[:8]), ", ".join(MARKS)
+                raise DataError(f"its columns are {shown}; a table of spellings has symbol and some of {wanted}")
+            names = table.column(heads["symbol"])
+            own = {}
+            for broker in brokers:
+                cells = table.column(heads[broker])
+                own[broker] = {name.strip(): cell.strip() for name, cell in zip(names, cells, strict=True) if cell.strip()}
+            return cls(own)
+
+    def at(self, broker: str, symbol: str) -> str:
+        """The name of the data as a broker spells it."""
+        if broker not in MARKS:
+            return symbol
+        told = self.own.get(broker, {}).get(symbol)
+        if told is not None:
+            return told
+        parts = _CLASS.match(symbol)
+        return symbol if parts is None else MARKS[broker].join(parts.groups())
+
+    def known(self, name: str, symbols: Iterable[str]) -> str | None:
+        """The name of the data that a name from elsewhere stands for; None where there is none."""
+        among = dict.fromkeys(symbols)
+        if name in among:
+            return name
+        for names in self.own.values():
+            back = next((symbol for symbol, there in names.items() if there == name and symbol in among), None)
+            if back is not None:
+                return back
+        parts = _CLASS.match(name)
+        if parts is None:
+            return None
+        spelt = (mark.join(parts.groups()) for mark in (*MARKS.values(), "/"))
+        return next((text for text in spelt if text in among), None)
