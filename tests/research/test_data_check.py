@@ -12,7 +12,7 @@ from tests.cli.commands import refused, tracker
 from tests.markets import random_panel, real_market
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError, UniverseError
-from tracker_strategies.research.data_check import check_panel, tracking_floor
+from tracker_strategies.research.data_check import best_share_counts, check_panel, tracking_floor
 
 
 def inside(*words):
@@ -58,7 +58,15 @@ def test_the_report_as_json_names_every_fault(dirty):
 def test_the_report_reads_well(dirty):
     path, _, names = dirty
     text = inside("data", "check", path).stdout
-    for word in ("coverage", "gaps", "listings", "delistings", "equal weights: correlation", "floor in hindsight", "1 spike"):
+    for word in (
+        "coverage",
+        "gaps",
+        "listings",
+        "delistings",
+        "equal weights: correlation",
+        "best constant weights in hindsight",
+        "1 spike",
+    ):
         assert word in text
     assert names[0] in text
     assert "survivorship" not in text
@@ -129,3 +137,29 @@ def test_the_figures_of_real_markets_are_those_of_their_notes():
     assert found["equal_weight_correlation"] == pytest.approx(0.930, abs=5e-4)
     assert found["equal_weight_te_rms"] == pytest.approx(42.6e-4, rel=5e-3)
     assert found["floor_assets"] == 99
+
+
+def test_an_index_of_constant_share_counts_is_found_and_constant_weights_miss_it():
+    panel = load_sample().rows(0, 500)
+    counts = np.zeros(panel.n_assets)
+    counts[[1, 4, 7]] = [3.0, 1.0, 2.0]
+    found = tracking_floor(replace(panel, target_close=(panel.close @ counts)[:, None]))
+    assert found["shares_te_rms"] < 1e-8
+    assert found["shares_names"] == 3
+    assert found["floor_te_rms"] > 1e-4
+
+
+def test_the_best_share_counts_are_better_than_any_of_many_others():
+    panel = load_sample().rows(0, 300)
+    level = panel.target_close[:, 0]
+    y = level[1:] / level[:-1] - 1.0
+    rng = np.random.default_rng(3)
+
+    def missed(counts):
+        wealth = panel.close @ counts
+        return np.sqrt(np.mean((wealth[1:] / wealth[:-1] - 1.0 - y) ** 2))
+
+    best = best_share_counts(panel.close, level)
+    assert (best >= 0.0).all()
+    near = [np.maximum(best * (1.0 + s * rng.standard_normal(panel.n_assets)), 0.0) for s in (0.01, 0.1, 0.5) for _ in range(50)]
+    assert missed(best) <= min(map(missed, near)) * (1 + 1e-6)

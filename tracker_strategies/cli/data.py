@@ -84,17 +84,18 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
         row(
             "survivorship",
             "no name ever leaves: these assets were probably chosen because they survived. Expect excess returns that "
-            "nobody could have earned; bring the names that left, or --members with their dates.",
+            "no investor could have earned; bring the names that left, or --members with their dates.",
             "yellow",
         )
     for name, t in found["tracking"].items():
         corr = "-" if t["equal_weight_correlation"] is None else f"{t['equal_weight_correlation']:.3f}"
-        row(f"{name}", f"equal weights: correlation {corr}, tracking error {_bp(t['equal_weight_te_rms'])} bp a bar (RMS)")
+        row(f"{name}", f"equal weights: correlation {corr}, tracking error {_bp(t['equal_weight_te_rms'])} bp per bar (RMS)")
         loose = "; more assets than returns: it says little about the future" if t["floor_assets"] > t["n_returns"] else ""
         row(
             "",
-            f"floor in hindsight, long-only: {_bp(t['floor_te_rms'])} bp a bar with {t['floor_names']} of "
-            f"{t['floor_assets']} complete assets{loose}",
+            f"best constant weights in hindsight: {_bp(t['floor_te_rms'])} bp per bar with {t['floor_names']} of "
+            f"{t['floor_assets']} complete assets; best constant share counts: {_bp(t['shares_te_rms'])} with "
+            f"{t['shares_names']}{loose}",
         )
     if sessions is not None:
         row("sessions", str(sessions))

@@ -80,10 +80,12 @@ def tracking_floor(panel: MarketPanel, target: int = 0) -> dict[str, Any]:
         - ``equal_weight_correlation``: of the returns of the equal-weight portfolio, rebalanced on every bar among the names that
           have a return, with those of the target; None where one of them never moves.
         - ``equal_weight_te_rms``: root mean square of the difference, per bar.
-        - ``floor_te_rms``: the least that constant long-only weights reach in hindsight,
-          :math:`\min_{w \ge 0, \sum w = 1} \sqrt{\frac1T \sum_t (w^\top x_t - y_t)^2}`. No long-only portfolio with constant
-          weights tracks these data better; what learns online should be compared with this, not with zero.
+        - ``floor_te_rms``: the least that constant long-only *weights* reach in hindsight,
+          :math:`\min_{w \ge 0, \sum w = 1} \sqrt{\frac1T \sum_t (w^\top x_t - y_t)^2}`. A learner of share counts may do better:
+          an index holds share counts, and its weights drift.
         - ``floor_names``: how many names it holds.
+        - ``shares_te_rms``: what constant long-only *share counts*, chosen in hindsight, reach: see :func:`best_share_counts`.
+        - ``shares_names``: how many names they hold.
         - ``floor_assets``: of how many it could choose: those with a bar on every date on which the target has a level.
           With more of them than ``n_returns`` it says little about the future.
         - ``n_returns``: returns that were compared.
@@ -96,7 +98,12 @@ def tracking_floor(panel: MarketPanel, target: int = 0) -> dict[str, Any]:
     spread = float(equal.std() * y[some].std()) if some.any() else 0.0
     correlation = float(np.mean((equal - equal.mean()) * (y[some] - y[some].mean())) / spread) if spread else None
     whole = X[:, np.isfinite(X).all(axis=0)]
-    floor, names = None, 0
+    floor, names, shares, held = None, 0, None, 0
+    complete = close[:, np.isfinite(close).all(axis=0)]
+    if complete.size and len(y):
+        counts = best_share_counts(complete, level)
+        wealth = complete @ counts
+        shares, held = _rms(wealth[1:] / wealth[:-1] - 1.0 - y), int((counts * complete[0] > 1e-12 * wealth[0]).sum())
     if whole.size:
         scale = 1.0 / max(float(np.abs(whole).max()), 1e-300)  # returns of 1e-3 have squares of 1e-6
         Z, z = whole * scale, y * scale
@@ -108,8 +115,38 @@ def tracking_floor(panel: MarketPanel, target: int = 0) -> dict[str, Any]:
         "floor_te_rms": floor,
         "floor_names": names,
         "floor_assets": whole.shape[1],
+        "shares_te_rms": shares,
+        "shares_names": held,
         "n_returns": len(y),
     }
+
+
+def best_share_counts(close: FloatArray, level: FloatArray, rounds: int = 6) -> FloatArray:
+    r"""Constant long-only share counts that would have tracked an index best.
+
+    The active return of counts n on a bar is :math:`e_t = n^\top (p_t - (1 + y_t) p_{t-1}) / V_{t-1}`, with the account's value
+    :math:`V_t = n^\top p_t`. It is linearised around the counts of the round before, which start with the index as V: a least
+    squares problem on the simplex per round (Gauss-Newton).
+
+    Parameters
+    ----------
+    close : ndarray, shape (T, N)
+        Prices, all finite.
+    level : ndarray, shape (T,)
+        Of the index.
+    """
+    growth, y = close / close[0], level[1:] / level[:-1] - 1.0
+    missed, value, error = growth[1:] - (1.0 + y)[:, None] * growth[:-1], level / level[0], np.zeros(len(y))
+    best, least = np.full(close.shape[1], 1.0 / close.shape[1]), np.inf
+    for _ in range(rounds):
+        A = (missed - error[:, None] * growth[:-1]) / value[:-1, None]
+        scale = 1.0 / max(float(np.abs(A).max()), 1e-300)  # returns of 1e-3 have squares of 1e-6
+        w, _ = solve_simplex_qp(scale**2 * (A.T @ A), -(scale**2) * (A.T @ error))
+        value = growth @ w
+        error = value[1:] / value[:-1] - 1.0 - y
+        if _rms(error) < least:
+            best, least = w, _rms(error)
+    return best / close[0]
 
 
 def _rms(values: FloatArray) -> float:
