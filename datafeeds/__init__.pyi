@@ -1,3 +1,4 @@
+from .bar_length import BarLength as BarLength
 from .cleaning.cleaner import clean as clean
 from .cleaning.report import CleaningReport as CleaningReport
 from .cleaning.report import Finding as Finding
@@ -18,6 +19,7 @@ from .markets.market import Market as Market
 from .markets.sessions import SessionReport as SessionReport
 from .markets.sessions import check_sessions as check_sessions
 from .markets.sessions import expected_sessions as expected_sessions
+from .markets.sessions import session_hours as session_hours
 from .markets.union_calendar import join_markets as join_markets
 from .panel import MarketPanel as MarketPanel
 from .readers.bar_files import read_long_table as read_long_table
@@ -25,6 +27,7 @@ from .readers.bar_files import read_ticker_folder as read_ticker_folder
 from .readers.limits import FileLimits as FileLimits
 from .readers.limits import file_limits as file_limits
 from .resampling import resample as resample
+from .resampling import stamped_at_end as stamped_at_end
 from .sources import load_sample as load_sample
 from .sources import open_source as open_source
 from .sources import read_panel as read_panel

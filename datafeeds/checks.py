@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from datafeeds.bar_length import moment
 from datafeeds.errors import DataError, DataWarning, UniverseError
 
 FloatArray = NDArray[np.float64]
@@ -24,11 +25,11 @@ def check_dates(dates: ArrayLike) -> NDArray[np.datetime64]:
         raise DataError(f"row {int(np.argmax(np.isnat(days)))} has no date")
     same, back = days[1:] == days[:-1], days[1:] < days[:-1]
     if same.any():
-        raise DataError(f"date {_day(days[int(np.argmax(same))])} stands twice; keep one row per date")
+        raise DataError(f"date {moment(days[int(np.argmax(same))])} stands twice; keep one row per date")
     if back.any():
         row = int(np.argmax(back))
         raise DataError(
-            f"dates are not sorted: {_day(days[row + 1])} comes after {_day(days[row])}; sort them in ascending order"
+            f"dates are not sorted: {moment(days[row + 1])} comes after {moment(days[row])}; sort them in ascending order"
         )
     return days
 
@@ -73,11 +74,11 @@ def check_matrix(
         got = matrix[t, i]
         if np.isnan(got):
             raise DataError(
-                f"{what} {names[i]} has no value on {_day(dates[t])}; a target needs one on every date (gaps='freeze' "
+                f"{what} {names[i]} has no value on {moment(dates[t])}; a target needs one on every date (gaps='freeze' "
                 "takes it as a holiday, and leaves off what lies before the first or after the last)"
             )
         raise DataError(
-            f"{what} of {names[i]} on {_day(dates[t])} is {got:g}; it must be a {'positive ' if positive else ''}finite number"
+            f"{what} of {names[i]} on {moment(dates[t])} is {got:g}; it must be a {'positive ' if positive else ''}finite number"
         )
     return matrix
 
@@ -118,7 +119,7 @@ def check_common_dates(seen: NDArray[np.bool_], names: Sequence[str], dates: NDA
         rows = np.flatnonzero(seen[:, j])
         if not rows.size:
             raise DataError(f"target {name} has no data; bring its levels, or do not name it as a target")
-        spans.append(f"{name} {_day(dates[rows[0]])}..{_day(dates[rows[-1]])} ({rows.size} levels)")
+        spans.append(f"{name} {moment(dates[rows[0]])}..{moment(dates[rows[-1]])} ({rows.size} levels)")
     raise DataError(f"targets have no common dates: {', '.join(spans)}; at least two dates with a level of each are needed")
 
 
@@ -141,9 +142,11 @@ def common_span(
         stop = min(stop + _LONGEST_HOLIDAY, 1 + max(ends))
     left = []
     if start:
-        left.append(f"{_bars(start)} before {_day(dates[start])}, the first date on which {_and(names)} had a level")
+        left.append(f"{_bars(start)} before {moment(dates[start])}, the first date on which {_and(names)} had a level")
     if stop < len(dates):
-        left.append(f"{_bars(len(dates) - stop)} after {_day(dates[stop - 1])}, the last level of {names[int(np.argmin(ends))]}")
+        left.append(
+            f"{_bars(len(dates) - stop)} after {moment(dates[stop - 1])}, the last level of {names[int(np.argmin(ends))]}"
+        )
     return slice(start, stop), tuple(left)
 
 
@@ -172,7 +175,7 @@ def find_holes(close: FloatArray, dates: NDArray[np.datetime64], names: Sequence
     if hole.any():
         t, i = np.argwhere(hole)[0]
         raise DataError(
-            f"{names[i]} has no price on {_day(dates[t])} but has some before and after ({int(hole.sum())} such holes in all); "
+            f"{names[i]} has no price on {moment(dates[t])} but has some before and after ({int(hole.sum())} such holes in all); "
             "fill them, or allow them as halts with --gaps freeze (gaps='freeze')"
         )
 
@@ -183,16 +186,6 @@ def fill_target_gaps(levels: FloatArray) -> FloatArray:
     """
     rows = np.where(~np.isnan(levels), np.arange(len(levels))[:, None], 0)
     return np.take_along_axis(levels, np.maximum.accumulate(rows, axis=0), axis=0)
-
-
-def bars_per_year(dates: NDArray[np.datetime64]) -> float:
-    """252, 52 or 12, by the median distance of the dates; for finer bars, 252 times the bars of a typical day."""
-    if len(dates) < 2:
-        return 252.0
-    gap = float(np.median(np.diff(dates)) / np.timedelta64(1, "D"))
-    if gap < 0.5:
-        return 252.0 * float(np.median(np.unique(dates.astype("datetime64[D]"), return_counts=True)[1]))
-    return 252.0 if gap < 4 else 52.0 if gap < 20 else 12.0
 
 
 def fingerprint_of(
@@ -218,7 +211,3 @@ def first_text(column: pd.Series) -> str:
     """The first entry of a column that is not a number, with its row, for messages."""
     bad = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
     return f"{bad.iloc[0]!r} at {bad.index[0]}" if len(bad) else f"dtype {column.dtype}"
-
-
-def _day(date: np.datetime64) -> str:
-    return str(date.astype("datetime64[D]"))

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.checks import bars_per_year, check_dates, check_mask, check_matrix, check_names, fingerprint_of
+from datafeeds.bar_length import BarLength, moment
+from datafeeds.checks import check_dates, check_mask, check_matrix, check_names, fingerprint_of
 from datafeeds.errors import DataError, UniverseError
 from datafeeds.wide_frames import parts_of_frame
 
@@ -133,7 +134,7 @@ class MarketPanel:
     def _refuse(self, wrong: BoolArray, name: str, values: FloatArray, why: str) -> None:
         if wrong.any():
             t, i = np.argwhere(wrong)[0]
-            raise DataError(f"{name} of {self.symbols[i]} on {self.day(t)} is {values[t, i]:g}: {why}")
+            raise DataError(f"{name} of {self.symbols[i]} on {moment(self.dates[t])} is {values[t, i]:g}: {why}")
 
     # -- building ----------
 
@@ -208,9 +209,17 @@ class MarketPanel:
         return returns
 
     @cached_property
+    def bar_length(self) -> BarLength:
+        """How long its bars are, by the distances of the dates.
+
+        Raises :class:`DataError` where stretches of them have bars of different lengths.
+        """
+        return BarLength.of(self.dates)
+
+    @property
     def periods_per_year(self) -> float:
-        """252, 52 or 12, by the median distance of the dates; for finer bars, 252 times the bars of a typical day."""
-        return bars_per_year(self.dates)
+        """252, 52 or 12, by the length of the bars; for finer bars, 252 times the bars of a typical day."""
+        return self.bar_length.per_year
 
     def column(self, name: str) -> FloatArray:
         """Closing prices of one asset or target."""

@@ -18,6 +18,7 @@ FAMILIES = ("passive_aggressive", "gradient", "vaw", "least_squares", "regressio
 #: know each other, unless one of them is a folder of the other's.
 ORDER = [
     "datafeeds/errors.py",
+    "datafeeds/bar_length.py",
     "datafeeds/choices.py datafeeds/texts.py datafeeds/files.py datafeeds/locks.py datafeeds/checks.py datafeeds/calendars.py",
     "datafeeds/adjustment.py datafeeds/wide_frames.py",
     "datafeeds/panel.py",

@@ -27,6 +27,7 @@ from tracker_strategies.execution.mandate.feasibility import check
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.bar_lengths import length_for, settle_windows
 from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.feeds import asked_assets
@@ -126,6 +127,7 @@ def check_mandate(
     if mandate.is_free:
         return None
     limits = bind(mandate, symbols)
+    settle_windows(cls, p, length_for(p, panel.bar_length))
     clock, universe = PanelClock(panel), Universe(len(symbols), p.listing_warmup, p.delist_after)
     gate = PanelGate(clock, symbols, panel.targets)
     while clock.step():

@@ -260,11 +260,17 @@ class PanelAssets(Sequence[PanelFeed]):
 
 
 def bar_size(panel: MarketPanel) -> tuple[int, int]:
-    """Time frame and compression, as backtrader names the size of a bar: days, or so many minutes or seconds where it is less."""
-    if panel.periods_per_year <= 252.0:
-        return bt.TimeFrame.Days, 1
-    seconds = int(np.median(np.diff(panel.dates)) / np.timedelta64(1, "s"))
-    return (bt.TimeFrame.Minutes, seconds // 60) if seconds >= 60 else (bt.TimeFrame.Seconds, max(seconds, 1))
+    """Time frame and compression, as backtrader names the length of a bar; irregular bars have that of most of them."""
+    length = panel.bar_length
+    if length.intraday:
+        seconds = int(length.seconds if length.unit != "irregular" else np.median(np.diff(panel.dates)) / np.timedelta64(1, "s"))
+        return (bt.TimeFrame.Minutes, seconds // 60) if seconds >= 60 else (bt.TimeFrame.Seconds, max(seconds, 1))
+    return {
+        "week": (bt.TimeFrame.Weeks, length.size),
+        "month": (bt.TimeFrame.Months, 1),
+        "quarter": (bt.TimeFrame.Months, 3),
+        "year": (bt.TimeFrame.Years, 1),
+    }.get(length.unit, (bt.TimeFrame.Days, 1))
 
 
 def clocked_lines(feed: PanelFeed, symbol: str) -> list[LineBuffer]:

@@ -33,6 +33,8 @@ class SessionReport:
         Sessions that end before the usual hour. They are normal: volumes are small and intraday bars few.
     short_days : tuple of ISO dates
         For intraday bars: sessions of the usual length with fewer bars than usual.
+    outside : tuple of ISO dates
+        For intraday bars: days with bars that end before the open or after the close, in local time of the exchange.
     """
 
     exchange: str
@@ -42,6 +44,7 @@ class SessionReport:
     extra: tuple[str, ...]
     early_closes: tuple[str, ...]
     short_days: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -49,7 +52,7 @@ class SessionReport:
 
     def __str__(self) -> str:
         parts = [f"{self.exchange}: {self.expected} {self.bars} bars expected"]
-        for what in ("missing", "extra", "early_closes", "short_days"):
+        for what in ("missing", "extra", "early_closes", "short_days", "outside"):
             days: tuple[str, ...] = getattr(self, what)
             if days or what in ("missing", "extra"):
                 shown = ", ".join(days[:5]) + (", ..." if len(days) > 5 else "")
@@ -70,6 +73,38 @@ def expected_sessions(exchange: str, first: Any, last: Any) -> Days:
     return np.asarray(days[(days >= np.datetime64(first, "D")) & (days <= np.datetime64(last, "D"))])
 
 
+def session_hours(exchange: str, first: Any, last: Any) -> tuple[Days, Days]:
+    """Open and close of each session of an exchange from `first` to `last`, (n,) datetime64[s] each, in its local time.
+
+    Early closes are as early as they are, and summer time is that of the date.
+
+    >>> opens, closes = session_hours("XNYS", "2024-11-28", "2024-12-02")  # Thanksgiving, and the half day after it
+    >>> closes.astype(str).tolist()
+    ['2024-11-29T13:00:00', '2024-12-02T16:00:00']
+    """
+    calendar = calendar_of(exchange, first, last)
+    days = calendar.sessions.to_numpy().astype("datetime64[D]")
+    inside = (days >= np.datetime64(first, "D")) & (days <= np.datetime64(last, "D"))
+    opens, closes = (
+        getattr(calendar, part).dt.tz_convert(calendar.tz).dt.tz_localize(None).to_numpy().astype("datetime64[s]")[inside]
+        for part in ("opens", "closes")
+    )
+    return opens, closes
+
+
+def outside_sessions(exchange: str, dates: Days) -> NDArray[np.bool_]:
+    """Which bars end outside the sessions of an exchange: from the open, which may have an auction, to the close is inside.
+
+    Bars dated at midnight without a time stand for their day, unless an exchange that trades at midnight says otherwise.
+    """
+    days = dates.astype("datetime64[D]")
+    if (days == dates).all():
+        return np.asarray(~np.isin(days, expected_sessions(exchange, days[0], days[-1])))
+    opens, closes = session_hours(exchange, days[0] - np.timedelta64(1, "D"), days[-1])
+    last = np.searchsorted(opens, dates, side="right") - 1
+    return np.asarray((last < 0) | (dates > closes[np.maximum(last, 0)]))
+
+
 def check_sessions(panel: MarketPanel, exchange: str) -> SessionReport:
     """Compare the dates of a panel with the sessions of an exchange.
 
@@ -83,8 +118,8 @@ def check_sessions(panel: MarketPanel, exchange: str) -> SessionReport:
     sessions = expected_sessions(exchange, have[0], have[-1])
     calendar = calendar_of(exchange, have[0], have[-1])
     early = np.intersect1d(calendar.early_closes.to_numpy().astype("datetime64[D]"), sessions)
-    a_year = panel.periods_per_year
-    bars = "intraday" if a_year > 252 else "daily" if a_year == 252 else "weekly" if a_year == 52 else "monthly"
+    length = panel.bar_length
+    bars = "intraday" if length.intraday else {"day": "daily", "week": "weekly"}.get(length.unit, "monthly")
     short: Days = have[:0]
     if bars in ("weekly", "monthly"):
         period, wanted = _period(sessions, bars), _period(have, bars)
@@ -93,7 +128,8 @@ def check_sessions(panel: MarketPanel, exchange: str) -> SessionReport:
     else:
         missing, expected = np.setdiff1d(sessions, have), len(sessions)
         short = have[(counts < np.median(counts)) & ~np.isin(have, early)]
-    texts = (tuple(map(str, days)) for days in (missing, np.setdiff1d(have, sessions), early, short))
+    outside = np.unique(dates[outside_sessions(exchange, panel.dates)]) if bars == "intraday" else have[:0]
+    texts = (tuple(map(str, days)) for days in (missing, np.setdiff1d(have, sessions), early, short, outside))
     return SessionReport(exchange, bars, expected, *texts)
 
 

@@ -17,7 +17,7 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
-from tracker_strategies.strategies.year import year_of_feed
+from tracker_strategies.strategies.bar_lengths import length_of_feed
 
 DAILY = random_panel(90, 4, seed=11)
 MARGIN = {"margin": 0.3, "fill": "close"}
@@ -96,7 +96,8 @@ def test_a_feed_whose_dates_are_not_known_yet_goes_by_its_time_frame(tmp_path):
     ],
 )
 def test_time_frames_tell_a_year_and_intraday_ones_ask(frame, size, year):
-    assert year_of_feed(bt.feeds.GenericCSVData(dataname="none.csv", timeframe=frame, compression=size)) == year
+    length = length_of_feed(bt.feeds.GenericCSVData(dataname="none.csv", timeframe=frame, compression=size))
+    assert (length and length.per_year) == year
 
 
 def test_resampled_bars_have_the_year_of_what_they_became():
@@ -104,7 +105,7 @@ def test_resampled_bars_have_the_year_of_what_they_became():
 
     class Look(bt.Strategy):
         def __init__(self):
-            weekly.extend(year_of_feed(d) for d in self.datas)
+            weekly.extend(length_of_feed(d).per_year for d in self.datas)
 
     for options in ({}, {"preload": False, "runonce": False}):
         cerebro = bt.Cerebro(stdstats=False, **options)

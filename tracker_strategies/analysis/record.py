@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.checks import bars_per_year
+from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.breaches import bars_outside
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.eval_from import start_row
@@ -112,7 +112,7 @@ class RunRecord:
         if not len(self.blend):
             object.__setattr__(self, "blend", np.full(len(self.targets), 1.0 / len(self.targets)))
         if math.isnan(self.periods_per_year):
-            object.__setattr__(self, "periods_per_year", bars_per_year(self.dates))
+            object.__setattr__(self, "periods_per_year", BarLength.usual(self.dates).per_year)
         if self.flow is not None and not self.flow.any():
             object.__setattr__(self, "flow", None)
 

@@ -7,6 +7,6 @@ from .holdings import Account as Account
 from .holdings import Spelling as Spelling
 from .mandate import Mandate as Mandate
 from .rebalancer import Rebalancer as Rebalancer
+from .schedule import Schedule as Schedule
 from .timing import FillMode as FillMode
-from .timing import Schedule as Schedule
 from .universe import Universe as Universe

@@ -91,14 +91,17 @@ def _filled_at_close(x: FloatArray, w: FloatArray, costs: CostModel, worth: floa
     flow, traded, paid = costs.charged(s * whole - have, gross)
     after = (1.0 - have) + flow  # cash, as a fraction of the account before the trade
     value = worth * np.r_[1.0, np.cumprod(s * growth + after)]
-    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w, _entry(held, 0))
+    return Path(value, drifted, np.r_[0.0, traded], np.r_[0.0, paid * value[:-1]], w, _entry(held, [True], 0))
 
 
-def _entry(held: FloatArray, row: int) -> Entry:
-    """Nothing keeps this account from its first target: the first rebalance, on the first bar, brings it there, unless it began
-    invested.
+def _entry(held: FloatArray, due: list[bool], late: int) -> Entry:
+    """Nothing keeps this account from its first target: the first rebalance, on the first bar as a rule, brings it there, unless
+    it began invested. `late` is 1 where orders fill on the bar after.
     """
-    return Entry() if 1.0 - total(held) <= NEAR else Entry(0, row, 1)
+    if 1.0 - total(held) <= NEAR:
+        return Entry()
+    first = due.index(True) if True in due else None
+    return Entry(0, None, len(due)) if first is None else Entry(first, first + late, first + 1)
 
 
 def _affordable_rows(
@@ -153,7 +156,7 @@ def _in_sequence(
         turnover.append(traded)
         cost.append(paid * values[-1])
         values.append(values[-1] * account.close(h))
-    entry = _entry(held, int(mode is not FillMode.CLOSE))
+    entry = _entry(held, due[: T - 1], int(mode is not FillMode.CLOSE))
     return Path(np.array(values), weights, np.array(turnover), np.array(cost), w, entry)
 
 

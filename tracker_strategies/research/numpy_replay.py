@@ -29,10 +29,10 @@ from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research._fast_replay import Path, is_plain, plain_path
 from tracker_strategies.runner import check_run
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.bar_lengths import settle_bars
 from tracker_strategies.strategies.registry import default_params
 from tracker_strategies.strategies.start import settle_holdings
 from tracker_strategies.strategies.tracker import Tracker
-from tracker_strategies.strategies.year import settle_year
 
 FloatArray = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def replay(
     cls, chosen = check_run(panel, strategy, params, cash)
     costs = costs or CostModel()
     p = SimpleNamespace(**{**default_params(cls), **chosen})
-    settle_year(p, lambda: panel.periods_per_year)
+    settle_bars(cls, p, lambda: panel.bar_length, panel.dates)
     tracker = cls.make_tracker(p, panel.symbols, costs, len(panel.targets))
     if tracker.fill is FillMode.CLOSE:
         check_close_fills(panel)

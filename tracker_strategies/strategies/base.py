@@ -22,12 +22,14 @@ from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import may_hold
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.rebalancer import Rebalancer
-from tracker_strategies.execution.timing import FillMode, Schedule
+from tracker_strategies.execution.schedule import Schedule
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.tracker_route import TrackerRoute
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
 from tracker_strategies.strategies._side import names_positions
+from tracker_strategies.strategies.bar_lengths import settle_feeds
 from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import in_coordinates, settle_coordinates, settle_mandate
 from tracker_strategies.strategies.feeds import find_assets, find_targets
@@ -35,7 +37,6 @@ from tracker_strategies.strategies.name_order import known_names
 from tracker_strategies.strategies.start import first_date, settle_holdings
 from tracker_strategies.strategies.target import target_of
 from tracker_strategies.strategies.tracker import Tracker
-from tracker_strategies.strategies.year import settle_year, year_of_feed
 
 FloatArray = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``margin`` (None): by how much per year to beat the target, 0.15 or "15%"; one for all targets or one for each ("2%,1%").
         ``enhance`` is its old name. More than 50 % per year is refused unless ``confirm_margin`` (False) says that it is meant
       - ``bars_per_year`` (None): what a year is, for ``margin`` and for annualised figures; by default told from the data's own
-        bars: 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
+        bars: 98280 for minutes, 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
         "shares": share counts, as in an index; then passive means that no order is sent. See
         :class:`~tracker_strategies.algorithms.Holdings`. "holdings" is its old name
@@ -71,12 +72,13 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
         ``budget_bars`` are refused
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
-      - ``rebalance`` (1): bars between two rebalances, or "daily", "weekly", "monthly", "quarterly", "yearly" (the first bar of
-        each), "monday" to "friday", "month-end" (the last session of a month), "once". See
-        :class:`~tracker_strategies.execution.timing.Schedule`
-      - ``calendar`` (None): exchange whose sessions tell the end of a month, such as "XNYS"; by default the last weekday counts
-      - ``listing_warmup`` (20): bars before a newly listed name may be held
-      - ``delist_after`` (10): bars without a price after which a name counts as delisted
+      - ``rebalance`` (1): bars between two rebalances, or their time ("2 hours"); "hourly", "daily", "weekly", "monthly",
+        "quarterly", "yearly" (the first bar of each), "monday" to "friday", "month-end" (the last session of a month),
+        "session-close", "15:55", "once". See :class:`~tracker_strategies.execution.schedule.Schedule`
+      - ``calendar`` (None): exchange whose sessions tell the end of a month or day, such as "XNYS"; by default the last weekday
+      - ``listing_warmup`` ("20 sessions"): bars before a newly listed name may be held, as a number or as time ("1 month").
+        Sessions of bars of a day or longer are as many bars: :meth:`datafeeds.BarLength.bars`
+      - ``delist_after`` ("10 sessions"): bars without a price after which a name counts as delisted, likewise
       - ``holdings`` (None): what is held at the first bar, at its prices: an :class:`~tracker_strategies.Account`, a mapping from
         names to shares, or the path of a file of holdings; its cash is left to the broker
       - ``trade_from`` (None): first date on which it may trade. On bars before it, it only learns
@@ -104,8 +106,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("fill", "next_open"),
         ("rebalance", 1),
         ("calendar", None),
-        ("listing_warmup", 20),
-        ("delist_after", 10),
+        ("listing_warmup", "20 sessions"),
+        ("delist_after", "10 sessions"),
         ("holdings", None),
         ("trade_from", None),
         ("capital", None),
@@ -119,6 +121,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     without: ClassVar[tuple[str, ...]] = ()
     #: Names of params by keyword arguments of the learner, where they differ.
     called: ClassVar[Mapping[str, str]] = {}
+    #: Params that are a number of bars, and may be given as time: "20 sessions", "3 months", "1y".
+    windows: ClassVar[tuple[str, ...]] = ("listing_warmup", "delist_after")
     #: Whether :meth:`make_algorithm` puts its learners :func:`~.compose.in_coordinates` itself.
     sets_coordinates: ClassVar[bool] = False
     #: Whether it leans to something beside the target, so that a tracking-error budget has something to cut.
@@ -142,7 +146,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             name = self.targets[0]._name
             raise UniverseError(f"only the target {name!r} was added; add the assets to invest in as feeds of their own")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
-        settle_year(self.p, lambda: year_of_feed(self.targets[0]))
+        settle_feeds(type(self), self.p, self.targets[0], self.assets)
         self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
         self._open_route()
 

@@ -9,13 +9,13 @@ from tracker_strategies.errors import UniverseError
 
 
 def find_assets(datas: Sequence[Any], targets: Sequence[Any], wanted: Sequence[str] | str | None = None) -> Sequence[Any]:
-    """The feeds to invest in: those named, or all that are neither targets nor resampled; or, when only the targets of a panel
-    were added, the assets that it makes on demand, all or those named.
+    """The feeds to invest in: those named, or all beside the targets: not resampled, or, when the targets are, resampled as they
+    are; or, when only the targets of a panel were added, the assets that it makes on demand, all or those named.
 
     `wanted` is a sequence of names, or a text such as "AAPL,MSFT", in the order in which they are to stand.
     """
     asked = None if wanted is None else _names(wanted)
-    own = [d for d in datas if is_plain_feed(d) and not getattr(d, "is_target", False) and not any(d is t for t in targets)]
+    own = [d for d in _like(datas, targets[0], asked) if not getattr(d, "is_target", False) and not any(d is t for t in targets)]
     clock = getattr(targets[0], "clock", None)
     if not own and clock is not None and clock.assets is not None:
         assets: Sequence[Any] = clock.assets
@@ -32,6 +32,18 @@ def find_assets(datas: Sequence[Any], targets: Sequence[Any], wanted: Sequence[s
         return own
     _check_present(asked, names)
     return [own[names.index(name)] for name in asked]
+
+
+def _like(datas: Sequence[Any], target: Any, asked: Sequence[str] | None) -> list[Any]:
+    """Feeds that may be traded beside a target: those of its kind, and others that are asked for and go by no such name."""
+    kind = (target._timeframe, target._compression)
+    alike = [
+        d
+        for d in datas
+        if (is_plain_feed(d) if is_plain_feed(target) else is_resampled(d) and (d._timeframe, d._compression) == kind)
+    ]
+    others = set(asked or ()) - {d._name for d in alike}
+    return alike + [d for d in datas if d._name in others and (is_plain_feed(d) or is_resampled(d))]
 
 
 def asked_assets(wanted: Sequence[str] | str, names: Sequence[str]) -> tuple[str, ...]:
@@ -61,16 +73,24 @@ def _check_present(asked: Sequence[str], names: Sequence[str]) -> None:
 
 
 def is_plain_feed(data: Any) -> bool:
-    """Whether a feed delivers bars as they are; resampled and replayed ones are for indicators, not for trading."""
+    """Whether a feed delivers bars as they are. Resampled ones are traded where there are no others, or where they are named;
+    replayed ones, whose bars are not over when they are seen, are for indicators alone.
+    """
     return not (getattr(data, "_filters", None) or getattr(data, "resampling", 0) or getattr(data, "replaying", 0))
+
+
+def is_resampled(data: Any) -> bool:
+    """Whether a feed delivers whole bars that are made from finer ones (``cerebro.resampledata``)."""
+    return bool(getattr(data, "resampling", 0)) and not getattr(data, "replaying", 0)
 
 
 def find_targets(datas: Sequence[Any], wanted: str | Sequence[str] | None) -> list[Any]:
     """The feeds to track: those named, else those that a panel marks as targets, else the one called INDEX."""
     plain = [d for d in datas if is_plain_feed(d)]
-    names = [d._name for d in plain]
+    known = plain + [d for d in datas if is_resampled(d) and d._name not in {p._name for p in plain}]
+    names = [d._name for d in known]
     if wanted is None:
-        marked = [d for d in plain if getattr(d, "is_target", False)]
+        marked = [d for d in plain or known if getattr(d, "is_target", False)]
         if marked:
             return marked
         wanted = "INDEX"
@@ -79,4 +99,4 @@ def find_targets(datas: Sequence[Any], wanted: str | Sequence[str] | None) -> li
     if missing:
         shown = ", ".join(names[:5])
         raise UniverseError(f"no feed named {missing[0]!r} to track among {shown}, ... ({len(names)} feeds); pass target=NAME")
-    return [plain[names.index(name)] for name in asked]
+    return [known[names.index(name)] for name in asked]

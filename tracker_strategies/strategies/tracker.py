@@ -18,12 +18,12 @@ from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
-from tracker_strategies.execution.timing import FillMode, Schedule
+from tracker_strategies.execution.schedule import Schedule
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies.target import Target
 
 FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.int64]
 
 
 class Tracker:
@@ -74,7 +74,7 @@ class Tracker:
         target: Target,
         *,
         signal: Callable[[Bar], Any] | None = None,
-        order: IndexArray | None = None,
+        order: NDArray[np.int64] | None = None,
         keeper: Keeper | None = None,
     ) -> None:
         self.algorithm = algorithm

@@ -22,6 +22,7 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
+from tracker_strategies.strategies.bar_lengths import settle_bars
 from tracker_strategies.strategies.base import TrackerStrategy, strategy_of
 from tracker_strategies.strategies.registry import NAMES, check_params, default_params
 from tracker_strategies.testing.errors import promise, require
@@ -182,7 +183,9 @@ def name_of(cls: type[TrackerStrategy]) -> str:
 
 
 def _params(cls: Any, panel: MarketPanel, params: Mapping[str, Any]) -> Any:
-    return SimpleNamespace(**default_params(cls) | {"bars_per_year": panel.periods_per_year} | dict(params))
+    p = SimpleNamespace(**default_params(cls) | dict(params))
+    settle_bars(cls, p, lambda: panel.bar_length)
+    return p
 
 
 def _decided(record: RunRecord) -> Any:

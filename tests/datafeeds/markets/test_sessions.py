@@ -152,8 +152,11 @@ def test_bars_cannot_be_made_finer():
     weekly = resample(load_sample(), "weekly")
     with pytest.raises(DataError, match="cannot be made finer"):
         resample(weekly, "daily")
-    with pytest.raises(DataError, match="choose one of daily, weekly, monthly"):
+    with pytest.raises(DataError, match="bars of 1 week, bars of 1 hour are asked for"):
         resample(weekly, "hourly")
+    for unknown in ("fortnightly", "7 minutes", "0 hours", 3):
+        with pytest.raises(DataError, match="choose one of hourly, daily, weekly, monthly"):
+            resample(weekly, unknown)
     assert resample(weekly, "weekly").n_bars == weekly.n_bars
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from datafeeds.checks import bars_per_year
+from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, Chart
 from tracker_strategies.analysis.pages.page import part
@@ -82,7 +82,11 @@ def quantstats_body(
     if not value.index.equals(index.index):
         odd = value.index.symmetric_difference(index.index)
         raise DataError(f"value and index must have the same dates, but {len(odd)} are in one only, the first {odd[0]}")
-    year = bars_per_year(value.index.to_numpy().astype("datetime64[ns]")) if periods_per_year is None else periods_per_year
+    year = (
+        BarLength.usual(value.index.to_numpy().astype("datetime64[ns]")).per_year
+        if periods_per_year is None
+        else periods_per_year
+    )
     returns, benchmark = (levels.pct_change(fill_method=None).iloc[1:] for levels in (value, index))
     reason = why_not(returns, benchmark)
     if reason:

@@ -29,7 +29,8 @@ from tracker_strategies.execution.mandate.metric import ErrorModel
 from tracker_strategies.execution.mandate.pacing import Pacing
 from tracker_strategies.execution.mandate.record import Forced
 from tracker_strategies.execution.rebalancer import Rebalancer
-from tracker_strategies.execution.timing import FillMode, Schedule
+from tracker_strategies.execution.schedule import Schedule
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe, UniverseEvent
 from tracker_strategies.strategies.share_counts.published import InformedTracker, Published
 from tracker_strategies.strategies.target import Target

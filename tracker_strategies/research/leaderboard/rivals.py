@@ -52,6 +52,7 @@ class SkfolioTracker(TrackerStrategy):
 
     alias_name = "skfolio"
     params: Any = (("window", 250), ("every", 20), ("rebalance", 20))
+    windows = (*TrackerStrategy.windows, "window", "every")
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:

@@ -13,13 +13,14 @@ class LeastSquaresTracker(TrackerStrategy):
 
     Params (beside those of :class:`TrackerStrategy`):
       - ``coordinates`` ("shares")
-      - ``max_names`` (None): most names held, chosen anew every ``review`` (20) bars by selection and elimination:
+      - ``max_names`` (None): most names held, chosen anew every ``review`` ("20 sessions") bars by selection and elimination:
         :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The learner's first choice comes after 40 bars; until then
         it wants equal parts of all names, and the mandate chooses among them
     """
 
     learner = LeastSquares
-    params = (("review", 20), ("coordinates", "shares"))
+    params = (("review", "20 sessions"), ("coordinates", "shares"))
+    windows = (*TrackerStrategy.windows, "review")
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:

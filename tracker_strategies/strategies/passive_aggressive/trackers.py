@@ -61,3 +61,4 @@ class SLAITTracker(TrackerStrategy):
 
     learner = SLAIT
     without = ("max_iter", "accelerate", "u")
+    windows = (*TrackerStrategy.windows, "window", "every")

@@ -27,7 +27,8 @@ class EnsembleTracker(TrackerStrategy):
         date where there are several. A row is used from the first bar on that is not before its date
       - ``max_names`` (None): most names held. The mixture then says what to follow, and the names that follow it best, by how
         names have moved together over the index, are held: see :class:`~tracker_strategies.algorithms.FewNames`
-      - ``review`` (20), ``review_offset`` (0): bars between two choices of those names, and bars by which they are shifted.
+      - ``review`` ("20 sessions"), ``review_offset`` (0): bars between two choices of those names, and bars by which they are
+        shifted, in bars or as time, as ``listing_warmup``.
         Figures of a few names scatter from one offset to another: compare means over several
       - ``coordinates`` ("shares"): share counts are what it learns, so that there is no other choice
     """
@@ -35,7 +36,8 @@ class EnsembleTracker(TrackerStrategy):
     alias_name = "ensemble"
     diagnostic_lines: tuple[str, ...] = ("p_1", "p_2", "p_3", "p_4")
     sets_coordinates = True
-    params: Any = (("coordinates", "shares"), ("prior_weights", None), ("review", 20), ("review_offset", 0))
+    params: Any = (("coordinates", "shares"), ("prior_weights", None), ("review", "20 sessions"), ("review_offset", 0))
+    windows = (*TrackerStrategy.windows, "review", "review_offset")
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:

@@ -14,8 +14,8 @@ from tracker_strategies.research.sweeps.asking.space import Candidate, Range
 from tracker_strategies.research.sweeps.asking.spec import Sweep, open_panels
 from tracker_strategies.research.sweeps.asking.values import as_json, canonical, in_words
 from tracker_strategies.runner import check_mandate
+from tracker_strategies.strategies.bar_lengths import settle_bars
 from tracker_strategies.strategies.registry import check_params, default_params, is_strategy, load_strategy
-from tracker_strategies.strategies.year import settle_year
 
 if TYPE_CHECKING:
     from tracker_strategies.research.sweeps.asking.spec import Context
@@ -85,7 +85,7 @@ def _make(candidate: Candidate, sweep: Sweep, panel: MarketPanel) -> None:
     cls, params = load_strategy(candidate.strategy), {**sweep.mandate, **candidate.params, "fill": sweep.fill[0]}
     check_params(cls, params)
     p = SimpleNamespace(**{**default_params(cls), **params})
-    settle_year(p, lambda: panel.periods_per_year)
+    settle_bars(cls, p, lambda: panel.bar_length)
     cls.make_tracker(p, panel.symbols, sweep.costs[0], len(panel.targets))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.markets import random_panel
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.timing import Schedule
+from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.papertrade.deciding.checkpoint import freeze, thaw
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
@@ -162,7 +162,7 @@ def test_strategies_trade_on_those_days_in_both_engines(every):
     check_no_lookahead("pa", panel, params, cuts=(0.5,))
 
 
-@pytest.mark.parametrize("every", [0, -1, "hourly", 1.5, True, "", None])
+@pytest.mark.parametrize("every", [0, -1, "secondly", 1.5, True, "", None])
 def test_nonsense_is_refused(every):
     with pytest.raises(ParameterError, match="rebalance="):
         Schedule(every)
