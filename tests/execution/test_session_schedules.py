@@ -117,7 +117,7 @@ def test_a_schedule_that_never_comes_is_refused_with_the_reason(run):
     panel = minute_market("2024-12-02", "2024-12-03")
     with pytest.raises(ParameterError, match=r"rebalance='20:00' never comes: the latest bar of any day ends at 16:00"):
         run(panel, "pa", {"rebalance": "20:00"})
-    with pytest.raises(ParameterError, match="session-close' needs the exchange.*XNYS"):
+    with pytest.raises(ParameterError, match=r"session-close' needs the exchange.*XNYS"):
         run(panel, "pa", {"rebalance": "session-close"})
     early = MarketPanel(panel.dates - np.timedelta64(1, "m"), panel.symbols, panel.close, panel.targets, panel.target_close)
     with pytest.raises(ParameterError, match=r"session-close' never comes: .* ends at 15:59; .*stamped_at_end"):
@@ -131,12 +131,12 @@ def test_a_schedule_that_never_comes_is_refused_with_the_reason(run):
 def test_windows_longer_than_the_data_are_said(run):
     panel = random_panel(40, 3, seed=2)
     for params, words in (
-        ({"listing_warmup": "1y"}, r"listing_warmup='1y', 252 bars, is longer than the data, 40 bars"),
+        ({"listing_warmup": "1y"}, r"listing_warmup='1y' is longer than the data: 252 of 40 bars"),
         ({"rebalance": 50}, r"rebalance=50 is longer than the data, 40 bars: only the first bar trades"),
     ):
         with pytest.warns(DataWarning, match=words):
             run(panel, "pa", params)
-    with pytest.warns(DataWarning, match=r"window='6 months', 126 bars"):
+    with pytest.warns(DataWarning, match=r"window='6 months' is longer than the data: 126 of 40"):
         run(panel, "slait", {"window": "6 months"})
 
 
