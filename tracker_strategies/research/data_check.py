@@ -146,7 +146,7 @@ def best_share_counts(close: FloatArray, level: FloatArray, rounds: int = 6) -> 
         error = value[1:] / value[:-1] - 1.0 - y
         if _rms(error) < least:
             best, least = w, _rms(error)
-    return best / close[0]
+    return np.asarray(best / close[0])
 
 
 def _rms(values: FloatArray) -> float:
