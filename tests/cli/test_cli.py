@@ -117,9 +117,16 @@ def test_compare_writes_a_page_and_finished_runs_are_compared_by_their_folders(c
     assert again.returncode == 0, again.stderr
     numbers = json.loads(again.stdout)
     for name in ("pa", "equal-weight"):
+        judged = numbers[name].pop("judged")
+        assert judged["verdict"] == ("reference" if name == "pa" else judged["verdict"])
+        assert judged["interval"][0] < numbers[name]["te_rms"] < judged["interval"][1]
         assert numbers[name] == json.loads((runs / name / "metrics.json").read_text())
         assert f"<span>{name}</span>" in (tmp_path / "two.html").read_text()
     refused(tracker("compare", runs / "pa", "apas"), "ParameterError", "apas")
+    refused(tracker("compare", runs / "pa", runs / "equal-weight", "--against", "x"), "ParameterError", "one of pa, equal-weight")
+    shown = tracker("compare", runs / "pa", runs / "equal-weight", "--against", "equal-weight").stdout
+    assert "reference" in shown
+    assert "cannot be told from the best" in shown
     refused(tracker("compare", runs / "pa", "--cost-bps", "5"), "ParameterError", "finished runs")
     refused(tracker("compare", "pa", "--data", csv, "--html", tmp_path), "OutputError", "it is a folder")
     inside = ("--out", tmp_path / "new", "--html", tmp_path / "new" / "page.html")

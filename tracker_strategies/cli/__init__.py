@@ -63,11 +63,13 @@ def run(
 ) -> None:
     """Backtest strategies on the same data with the same costs, or compare finished runs."""
     if any(is_run_folder(name) for name in strategies):
-        if options != RunOptions(html=options.html, as_json=options.as_json):
-            raise ParameterError(f"{strategies[0]} and others are finished runs: only --html and --json can be asked of them")
+        if options != RunOptions(html=options.html, as_json=options.as_json, against=options.against):
+            raise ParameterError(
+                f"{strategies[0]} and others are finished runs: only --html, --against and --json can be asked of them"
+            )
         from tracker_strategies.cli.show import compare_folders
 
-        compare_folders(strategies, page=options.html, as_json=options.as_json)
+        compare_folders(strategies, page=options.html, as_json=options.as_json, against=options.against)
         return
     options.check(strategies)
     from tracker_strategies.cli.run import run_strategies

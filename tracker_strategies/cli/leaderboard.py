@@ -50,6 +50,15 @@ def leaderboard(
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Also every combination of members, coordinates and cost term.")
     ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="NAME",
+            help="The entrant that the others are compared with; the ensemble by default, or the first without it.",
+            show_default=False,
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Processes; times per bar are only comparable with one.")] = 1,
     out: Annotated[
         str | None,
@@ -85,9 +94,11 @@ def leaderboard(
 def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     """The command, with its options by name, and what is done to all markets."""
     from tracker_strategies.analysis.places import refuse_other
+    from tracker_strategies.cli.judged import print_judged
     from tracker_strategies.cli.progress import watching
     from tracker_strategies.cli.terminal import Terminal, styled
     from tracker_strategies.research.leaderboard import rivals, tables
+    from tracker_strategies.research.leaderboard.judging import reference
     from tracker_strategies.research.leaderboard.run import (
         COMPARISON,
         COSTS,
@@ -106,6 +117,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     if not limits.is_free:
         remarks.append(f"Limits of all: {limits_in_words(limits.told())}.")
     taking_part = entrants(given["strategies"], skfolio=skfolio, max_names=given["few_names"], ablation=given["ablation"])
+    reference([entrant.name for entrant in taking_part], given["against"])
     folder = None if given["out"] is None else Path(given["out"]).expanduser()
     if folder is not None:
         check_folder(folder)
@@ -126,7 +138,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     ]
     for line in (*remarks, *missing, *(f"left out  {name}: {why}" for name, why in left_out.items())):
         notes.print(line, style="yellow", highlight=False, soft_wrap=True)
-    options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs", "cash")}
+    options = {key: given[key] for key in ("fill", "cost_bps", "eval_from", "jobs", "cash", "against")}
     try:
         with watching(notes) as watcher:
             result = run_leaderboard(panels, taking_part, folder, watcher=watcher, mandate=limits, **options)
@@ -151,7 +163,9 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     short = ("strategy", "TE\nbp", "diff.\n%", "turnover\n%", *(f"net {cost}\n% p.a." for cost in COSTS), "names", "ms a\nbar")
     console = Terminal()
     for market, group, rows in tables.tables(result):
-        console.print(_table(f"{market}: {group}", short, [tables.cells(row) for row in rows]))
+        console.print(_table(f"{market}: {group}", short, [tables.cells(row, judged=False) for row in rows]))
+        if len(judged := tables.judged_of(rows)) > 1:
+            print_judged(judged)
     if found := tables.factors(result):
         console.print(_table("What each part is worth", tables.FACTOR_HEAD, found))
     if page is not None:
@@ -176,7 +190,7 @@ def command_line(given: Mapping[str, Any]) -> str:
     told |= {key: value for key, value in vars(limits).items() if key != "whole_shares"}
     own = [name for name in said(limits) if name != "whole_shares"]
     cash = ["cash"] if given["cash"] != CASH else []
-    for key in ("strategies", "eval_from", "fill", "cost_bps", *cash, "gaps", *others, *own, "few_names", "jobs"):
+    for key in ("strategies", "eval_from", "fill", "cost_bps", *cash, "gaps", *others, *own, "few_names", "against", "jobs"):
         if told[key] is not None:
             line += [f"--{key.replace('_', '-')}", str(told[key])]
     line += [f"--{key}" for key in ("skfolio", "ablation") if given[key]]

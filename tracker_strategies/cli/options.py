@@ -93,6 +93,10 @@ EvalFrom = Annotated[
     typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning starts at the first bar all the same."),
 ]
 Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
+Against = Annotated[
+    str | None,
+    typer.Option("--against", metavar="RUN", help="The run that the others are compared with; by default the first."),
+]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
 MetricsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
 NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
@@ -200,6 +204,7 @@ class RunOptions(HoldingsOptions, StrategyOptions):
     eval_from: EvalFrom = None
     out: Out = None
     html: Html = None
+    against: Against = None
     as_json: MetricsJson = False
     no_tearsheet: NoSheet = False
     force: Force = False
@@ -207,7 +212,7 @@ class RunOptions(HoldingsOptions, StrategyOptions):
     @property
     def asked(self) -> dict[str, Any]:
         """All that a result depends on, but for strategy and data, which are not known by what they are called."""
-        shown = ("data", "out", "html", "as_json", "no_tearsheet", "force")
+        shown = ("data", "out", "html", "against", "as_json", "no_tearsheet", "force")
         told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in shown}
         if self.holdings is None:  # as runs without holdings are known
             told = {k: v for k, v in told.items() if k not in ("holdings", "outside", "spelling")}

@@ -22,7 +22,7 @@ from tracker_strategies.cli.limits import naming, sector_notes, sectors_of
 from tracker_strategies.cli.options import START_CASH, RunOptions
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.cli.terminal import Terminal, progress_text, styled
-from tracker_strategies.errors import OutputError
+from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
@@ -62,6 +62,8 @@ class Plan:
         At the start.
     notes : tuple of str
         What a user should know before it runs: which strategies do not have a parameter, which names have no sector.
+    against : str, optional
+        Name of the run that the others are compared with.
     """
 
     panel: MarketPanel
@@ -72,12 +74,14 @@ class Plan:
     asked: Mapping[str, Mapping[str, Any]]
     cash: float = START_CASH
     notes: tuple[str, ...] = ()
+    against: str | None = None
 
 
 def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     """Load strategies and data, and refuse what cannot work."""
     classes = list(dict.fromkeys(load_strategy(name) for name in names))
     labels = labels_of(classes)
+    against = _reference(options.against, dict(zip(labels, classes, strict=True)))
     for key in options.params:
         if not any(key in default_params(cls) for cls in classes):
             check_params(classes[0], {key: None})
@@ -114,7 +118,17 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
             raise OutputError(
                 f"--html {options.html} lies in the run folder {place}, which is replaced as a whole; choose another"
             )
-    return Plan(panel, runs, sectors, first, places, asked, cash, notes)
+    return Plan(panel, runs, sectors, first, places, asked, cash, notes, against)
+
+
+def _reference(asked: str | None, classes: Mapping[str, type[TrackerStrategy]]) -> str | None:
+    """The run that the others are compared with, by its name in the tables."""
+    if asked is None or asked in classes:
+        return asked
+    own = [label for label, cls in classes.items() if cls is load_strategy(asked)]
+    if not own:
+        raise ParameterError(f"--against {asked}: it is none of the strategies that run; choose one of {', '.join(classes)}")
+    return own[0]
 
 
 def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callable[[Path], None]) -> list[RunRecord]:
@@ -155,7 +169,8 @@ def run_strategies(names: Sequence[str], options: RunOptions) -> None:
         console.print(note, style="yellow", highlight=False, soft_wrap=True)
     wrote = lambda place: console.print(styled("wrote ", (place, "bold")), soft_wrap=True)  # noqa: E731
     records = carry_out(plan, options, console, wrote)
-    show_runs(records, setting_of(records[0], plan.panel, options), page=options.html, as_json=options.as_json)
+    setting = setting_of(records[0], plan.panel, options)
+    show_runs(records, setting, page=options.html, as_json=options.as_json, against=plan.against)
     if plan.places and not options.no_tearsheet:
         draw_sheets(records, plan.places, baselines=records, console=console)
 

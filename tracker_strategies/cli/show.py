@@ -13,37 +13,56 @@ from rich.table import Table
 from datafeeds.files import json_text
 from tracker_strategies.analysis.breaches import limits_told
 from tracker_strategies.analysis.goals import goals_of, goals_told
+from tracker_strategies.analysis.inference.runs import differences, judge_runs
+from tracker_strategies.analysis.inference.verdicts import Judged
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.pages.words import unscored
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import SHEET, read_run
+from tracker_strategies.cli.judged import print_judged
 from tracker_strategies.cli.options import is_run_folder
 from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import MissingExtraError, ParameterError
 
 
-def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, as_json: bool) -> None:
-    """Metrics as JSON or as a table, and the comparison page if one is wanted."""
+def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, as_json: bool, against: str | None = None) -> None:
+    """Metrics as JSON or as a table, which run is better, and the comparison page if one is wanted."""
+    shown = {r.strategy: r for r in records if len(r.part.dates) > 1}
+    judged, notes = _judged(shown, against)
     if as_json:
         metrics = {r.strategy: r.metrics_by_target() for r in records}
+        for name, run in judged.items():
+            metrics[name]["judged"] = run.told()
         print(json_text(metrics[records[0].strategy] if len(records) == 1 else metrics))
     else:
         Terminal().print(metrics_table(records, setting))
         kept = [f"{r.strategy}: {limits_told(r.breaches, len(r.dates))}." for r in records if r.breaches is not None]
         for sentence in (*kept, *(words for r in records for words in goals_told(r.strategy, goals_of(r)))):
             Terminal().print(sentence, highlight=False, soft_wrap=True)
-    notes = Terminal(stderr=True)
+        if judged:
+            print_judged(judged, notes)
+    console = Terminal(stderr=True)
     for words in unscored(records):
-        notes.print(words, style="yellow", highlight=False, soft_wrap=True)
-    shown = {r.strategy: r for r in records if len(r.part.dates) > 1}
+        console.print(words, style="yellow", highlight=False, soft_wrap=True)
     if page is not None and shown:
         from tracker_strategies.analysis.pages.comparison_page import comparison
 
-        place = comparison(shown, page, lead=setting)
-        notes.print(styled("page  ", (place, "bold"), "  (open it in a browser)"), soft_wrap=True)
+        place = comparison(shown, page, lead=setting, against=against if against in shown else None)
+        console.print(styled("page  ", (place, "bold"), "  (open it in a browser)"), soft_wrap=True)
 
 
-def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) -> None:
+def _judged(shown: Mapping[str, RunRecord], against: str | None) -> tuple[Mapping[str, Judged], list[str]]:
+    """Which of several runs is better, and in what they differ; of one run, nothing."""
+    if len(shown) < 2:
+        return {}, []
+    notes = differences(shown)
+    if against is not None and against not in shown:
+        notes.append(f"No bar of the reference {against} is scored; the others are compared with {next(iter(shown))}.")
+        against = None
+    return judge_runs(shown, against), notes
+
+
+def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool, against: str | None = None) -> None:
     """``tracker compare RUN RUN ...``: runs that were written before, under the names of their folders."""
     other = [name for name in names if not is_run_folder(name)]
     if other:
@@ -54,6 +73,10 @@ def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) ->
         check_page(Path(page).expanduser())
     labels = [Path(name).expanduser().resolve().name for name in names]
     labels = [label if labels.count(label) == 1 else name for label, name in zip(labels, names, strict=True)]
+    if against is not None and against not in labels:
+        if against not in names:
+            raise ParameterError(f"--against {against}: none of the runs is called so; choose one of {', '.join(labels)}")
+        against = labels[names.index(against)]
     records = [replace(read_run(name), strategy=label) for name, label in zip(names, labels, strict=True)]
     if shown := {r.strategy: r for r in records if len(r.dates) > 1}:
         Field.of(shown)  # refuses runs that cannot be compared
@@ -63,6 +86,7 @@ def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool) ->
         f"{' + '.join(records[0].targets)}, {first} to {last}, {len(records[0].dates) - 1} bars.",
         page=page,
         as_json=as_json,
+        against=against,
     )
 
 

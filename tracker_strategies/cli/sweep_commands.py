@@ -12,6 +12,8 @@ import typer
 from rich.table import Table
 
 from datafeeds.texts import parse_value
+from tracker_strategies.analysis.inference.objectives import OBJECTIVES, units
+from tracker_strategies.analysis.pages.judged import p_words
 from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.options import STOPPED, words
 from tracker_strategies.cli.progress import watching
@@ -20,7 +22,6 @@ from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
-from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, units
 from tracker_strategies.research.sweeps.asking.refusing import checked_panels
 from tracker_strategies.research.sweeps.asking.space import Space, parse_domains
 from tracker_strategies.research.sweeps.asking.spec import HOW_PRICES, Halving, Sweep
@@ -152,7 +153,16 @@ def report_command(folder: str, *, objective: str | None, axes: tuple[str | None
 def _best_table(told: Mapping[str, Any], rows: int = 20) -> Table:
     objective = OBJECTIVES[told["objective"]]
     scale, unit = units(objective)
-    table = Table(title=setting_words(told), title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="dim")
+    note = "* cannot be told from the best"
+    table = Table(
+        title=setting_words(told),
+        title_justify="left",
+        caption=note,
+        caption_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+    )
     table.add_column("candidate", style="bold", overflow="fold", min_width=20)
     for name in (f"{objective.short}\n{unit}", "95 %\ninterval", *(f"ahead of\n{n}" for n in told["baselines"]), "turnover\n%"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -160,10 +170,10 @@ def _best_table(told: Mapping[str, Any], rows: int = 20) -> Table:
         low, high = (scale * v for v in entry["interval"])
         versus = (entry["versus"].get(name) for name in told["baselines"])
         table.add_row(
-            f"{entry['strategy']} {in_words(entry['params'])}".strip(),
+            f"{entry['strategy']} {in_words(entry['params'])}".strip() + (" *" if entry["among_best"] else ""),
             f"{scale * entry[objective.name]:.2f}",
             f"{low:.1f}..{high:.1f}",
-            *("" if v is None else f"{scale * v['delta']:+.2f}\np {v['p']:.3f}" for v in versus),
+            *("" if v is None else f"{scale * v['delta']:+.2f}\np {p_words(v['p'])}\n{v['verdict']}" for v in versus),
             f"{100 * entry['turnover']:.2f}",
         )
     return table

@@ -11,13 +11,16 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.analysis.inference.runs import differences, judge_runs, on_common_bars
+from tracker_strategies.analysis.inference.verdicts import Judged
+from tracker_strategies.analysis.pages.judged import EXPLAINED, judged_table
 from tracker_strategies.analysis.pages.page import check_page, render, source, write_page
 from tracker_strategies.analysis.pages.words import FIGURES, figure, keys_of, why_unscored, year_words
 from tracker_strategies.analysis.record import RunRecord
@@ -75,6 +78,10 @@ class Field:
         Log returns of what is tracked.
     periods_per_year : float, optional
         Without it nothing is annualised.
+    judged : mapping of name to Judged
+        Which run is better than the reference; empty where nobody asked.
+    notes : sequence of str
+        In what the runs differ beside their strategies.
     """
 
     name: str
@@ -82,14 +89,17 @@ class Field:
     dates: NDArray[np.datetime64] | None = None
     index: Floats | None = None
     periods_per_year: float | None = None
+    judged: Mapping[str, Judged] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
     @classmethod
-    def of(cls, records: Mapping[str, RunRecord], name: str = "") -> Self:
-        """From records by name, on the bars that are scored in all of them."""
+    def of(cls, records: Mapping[str, RunRecord], name: str = "", against: str | None = None) -> Self:
+        """From records by name, on the bars that are scored in all of them, judged against one of them, by default the first."""
+        notes = differences(records) if len(records) > 1 else ()
         for label, run in records.items():
             if len(run.part.dates) < 2:
                 raise DataError(f"run {label!r}: no bar is scored, {why_unscored(run)}; or leave it out")
-        records = _on_common_bars(records)
+        records = on_common_bars(records)
         first = next(iter(records.values()))
         for label, run in records.items():
             same = run.targets == first.targets and np.array_equal(run.blend, first.blend)
@@ -100,16 +110,8 @@ class Field:
                 )
         index = np.log1p(first.bar_by_bar()[1]).astype(np.float32)
         curves = [Curve.of(run, label) for label, run in records.items()]
-        return cls(name or " + ".join(first.targets), curves, first.dates, index, first.periods_per_year)
-
-
-def _on_common_bars(records: Mapping[str, RunRecord]) -> dict[str, RunRecord]:
-    """Runs that got to their targets on different bars, each from the latest of these on."""
-    parts = {label: run.part for label, run in records.items()}
-    base = max((run.dates[0] for run in parts.values() if run.begins_at_entry), default=None)
-    if base is None:
-        return parts
-    return {label: run.from_row(int(np.searchsorted(run.dates, base))) for label, run in parts.items()}
+        judged = judge_runs(records, against) if len(records) > 1 else {}
+        return cls(name or " + ".join(first.targets), curves, first.dates, index, first.periods_per_year, judged, notes)
 
 
 def comparison(
@@ -118,6 +120,7 @@ def comparison(
     *,
     title: str = "Trackers on the same bars",
     lead: str = "",
+    against: str | None = None,
 ) -> Path:
     """Write the page that compares runs and return where it is.
 
@@ -130,13 +133,15 @@ def comparison(
         File to write; missing folders are made, an older file is replaced in one step.
     title, lead : str
         Heading, and a line below it; by default index, dates and number of bars. Any text: it is escaped.
+    against : str, optional
+        Name of the run that the others are judged against; by default the first.
 
     Raises
     ------
     DataError
         Runs on other bars or another index, values that are not positive, or a folder that holds none.
     ParameterError
-        No runs.
+        No runs, or a reference that is none of them.
     OutputError
         The file cannot be written there. Nothing is left behind.
 
@@ -150,7 +155,7 @@ def comparison(
         raise ParameterError("no runs to compare: give at least one")
     named = runs if isinstance(runs, Mapping) else dict(zip(_names(found := [as_record(r) for r in runs]), found, strict=True))
     records = {name: as_record(run) for name, run in named.items()}
-    return write_page(target, comparison_page([Field.of(records)], title, lead))
+    return write_page(target, comparison_page([Field.of(records, against=against)], title, lead))
 
 
 def _names(records: Sequence[RunRecord]) -> list[str]:
@@ -176,6 +181,7 @@ def comparison_page(fields: Sequence[Field], title: str, lead: str = "") -> str:
         fields=[_shown(field) for field in fields],
         most=most,
         colours=N_COLOURS,
+        explained=EXPLAINED,
         year=year_words(fields[0].periods_per_year),
         data={"colours": N_COLOURS, "fields": [_data(field, most) for field in fields]},
     )
@@ -185,7 +191,14 @@ def _shown(field: Field) -> dict[str, Any]:
     """The runs of a field with their figures, for the table."""
     keys = keys_of([curve.metrics for curve in field.curves])
     runs = [(c.name, [figure(key, c.metrics[key], field.periods_per_year) for key in keys]) for c in field.curves]
-    return {"name": field.name, "head": ["Run", *(FIGURES[key][0] for key in keys)], "runs": runs}
+    judged = judged_table(field.judged, field.periods_per_year) if field.judged else None
+    return {
+        "name": field.name,
+        "head": ["Run", *(FIGURES[key][0] for key in keys)],
+        "runs": runs,
+        "judged": judged,
+        "notes": field.notes,
+    }
 
 
 def _hash(text: str) -> str:

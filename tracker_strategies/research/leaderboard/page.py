@@ -34,6 +34,7 @@ from tracker_strategies.research.leaderboard.tables import (
     SURVIVORS,
     cells,
     factors,
+    judged_of,
     tables,
 )
 from tracker_strategies.research.sweeps.running.store import read_rows
@@ -77,7 +78,8 @@ def fields_of(result: Mapping[str, Any], folder: Path, panels: Mapping[str, Mark
         seen = np.arange(panel.n_bars) if panel.target_seen is None else np.flatnonzero(panel.target_seen.all(axis=1))
         scored = seen[-n_bars - 1 :]
         index = np.diff(np.log(panel.target_close[scored, 0])).astype(np.float32)
-        found.append(Field(_heading(market, group), curves, panel.dates[scored], index, panel.periods_per_year))
+        judged = found_runs if len(found_runs := judged_of(rows)) > 1 else {}
+        found.append(Field(_heading(market, group), curves, panel.dates[scored], index, panel.periods_per_year, judged))
     return found
 
 
@@ -87,7 +89,9 @@ def _heading(market: str, group: str) -> str:
 
 def _lead(result: Mapping[str, Any]) -> str:
     s = result["settings"]
-    return f"Fills: {s['fill']}; costs paid: {s['cost_bps']:g} bp; scored from {s['eval_from']} on."
+    return (
+        f"Fills: {s['fill']}; costs paid: {s['cost_bps']:g} bp; scored from {s['eval_from']} on; verdicts against {s['against']}."
+    )
 
 
 def leaderboard_page(result: Mapping[str, Any], command: str) -> str:

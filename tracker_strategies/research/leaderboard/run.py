@@ -14,6 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from datafeeds import MarketPanel, MarketSource
 from datafeeds.files import check_place, write_json
 from tracker_strategies._fingerprint import code_version
@@ -21,6 +23,7 @@ from tracker_strategies.analysis.places import PART_OF_A_LEADERBOARD, check_outs
 from tracker_strategies.errors import DataError, ParameterError, TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.research.leaderboard.judging import judge_rows, reference
 from tracker_strategies.research.sweeps.asking.cells import Data
 from tracker_strategies.research.sweeps.asking.refusing import refuse
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
@@ -183,6 +186,7 @@ def run_leaderboard(
     jobs: int = 1,
     cash: float = 1_000_000.0,
     mandate: Any = None,
+    against: str | None = None,
     watcher: Watcher | None = None,
 ) -> dict[str, Any]:
     """Run all entrants on all markets.
@@ -205,6 +209,8 @@ def run_leaderboard(
         Starting cash of every account.
     mandate : Mandate, mapping or path of a TOML file, optional
         Limits that hold for all who take part.
+    against : str, optional
+        Entrant that the others are judged against; by default the ensemble, or the first where it does not take part.
     watcher : Watcher, optional
         Told of every row.
 
@@ -219,6 +225,7 @@ def run_leaderboard(
     KeyboardInterrupt
         After Ctrl-C or SIGTERM: finished rows are kept.
     """
+    base = reference([entrant.name for entrant in taking_part], against)
     # Shipped as they are, whatever they are called: a market named "synthetic" is not drawn anew.
     data = {name: Data(f"market {name}", sha=panel.fingerprint()) for name, panel in panels.items()}
     board = Leaderboard(
@@ -240,6 +247,7 @@ def run_leaderboard(
     contexts = list(board.contexts(opened))
     refuse(board, contexts, opened)
     settings = {"fill": fill, "cost_bps": cost_bps, "eval_from": eval_from, "jobs": jobs, "cash": cash, "mandate": board.mandate}
+    settings["against"] = base
     result: dict[str, Any] = {"settings": settings, "markets": about, "rows": []}
     if folder is not None:
         check_folder(folder)
@@ -252,9 +260,11 @@ def run_leaderboard(
         if summary.stopped:
             raise KeyboardInterrupt
         stored = {row["key"]: row for row in read_rows(kept).to_pylist()}
+        paths = dict(zip(*(read_rows(kept, ("key", "active"))[name].to_pylist() for name in ("key", "active")), strict=True))
     code = code_version()
     for (name, panel), context in zip(panels.items(), contexts, strict=True):
         rows = [_row(name, panel, e, stored[context.cell(e.candidate, board).key(code)], cost_bps) for e in taking_part]
+        judge_rows(rows, {key: np.array(path or (), dtype=np.float64) for key, path in paths.items()}, base)
         result["rows"] += sorted(rows, key=lambda row: (bool(row["error"]), row.get("te_rms", 0.0)))
     return result
 

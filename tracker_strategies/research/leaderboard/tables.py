@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tracker_strategies.analysis.inference.verdicts import Judged
 from tracker_strategies.research.leaderboard.run import COORDINATES, COST_TERMS, COSTS, MEMBERS, Row, setting_label
 
 HEAD = (
     "strategy",
     "TE bp",
+    "95 % interval",
+    "verdict",
     "tracking difference %",
     "turnover %",
     *(f"net excess at {cost} bp, % a year" for cost in COSTS),
@@ -25,7 +29,9 @@ SURVIVORS = (
     "against `equal-weight`, `buy-and-hold` and the other trackers on the same market, never against zero."
 )
 EXPLAINED = (
-    "TE: root mean square of the return of the account minus that of the index, basis points a bar. Tracking difference: final "
+    "TE: root mean square of the return of the account minus that of the index, bp per bar, with its 95 % interval. "
+    "Verdict: against the reference on the same bars, adjusted for all pairs; a star: cannot be told from the best. "
+    "Tracking difference: final "
     "value of the account minus that of the index, per unit invested, over the scored bars. Turnover: bought plus sold, of the "
     "account, a bar. Net excess: log return over the index a year. It comes from one run for all costs: the turnover times the "
     "cost is taken off. Names: held on average. Time: wall clock of the whole run on one thread, "
@@ -33,19 +39,34 @@ EXPLAINED = (
 )
 
 
-def cells(row: Row) -> list[str]:
-    """A row as text, in the order of :data:`HEAD`; one that failed says why in the second column."""
+def cells(row: Row, *, judged: bool = True) -> list[str]:
+    """A row as text, in the order of :data:`HEAD`, interval and verdict if wanted; one that failed says why."""
     if row["error"]:
-        return [row["strategy"], row["error"], *[""] * (len(HEAD) - 2)]
+        return [row["strategy"], row["error"], *[""] * (len(HEAD) - 2 - 2 * (not judged))]
     return [
         row["strategy"],
         f"{1e4 * row['te_rms']:.2f}",
+        *(_judged_cells(row) if judged else ()),
         f"{100 * row['tracking_difference']:+.2f}",
         f"{100 * row['turnover']:.2f}",
         *(f"{100 * row[f'net_excess_{cost}']:+.2f}" for cost in COSTS),
         f"{row['n_holdings']:.0f}",
         f"{row['ms_per_bar']:.3f}",
     ]
+
+
+def judged_of(rows: Sequence[Row]) -> dict[str, Judged]:
+    """The verdicts of the rows of one table that have any, by name."""
+    return {row["strategy"]: Judged.from_told(row["strategy"], row["te_rms"], row["judged"]) for row in rows if row.get("judged")}
+
+
+def _judged_cells(row: Row) -> list[str]:
+    """Interval of the tracking error and verdict, with a star where the row cannot be told from the best."""
+    if "judged" not in row:
+        return ["", "fewer scored bars"]
+    told = row["judged"]
+    low, high = (math.nan if end is None else 1e4 * end for end in told["interval"])
+    return [f"{low:.2f} to {high:.2f}", told["verdict"] + (" *" if told["among_best"] else "")]
 
 
 def tables(result: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Row]]]:

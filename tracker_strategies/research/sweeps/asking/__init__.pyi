@@ -1,8 +1,6 @@
 from .cells import Cell as Cell
 from .cells import Data as Data
 from .cells import Window as Window
-from .objectives import Objective as Objective
-from .objectives import units as units
 from .space import Candidate as Candidate
 from .space import Range as Range
 from .space import Space as Space

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from datafeeds import MarketPanel
+from tracker_strategies.analysis.inference.objectives import OBJECTIVES
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import written_out
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import ENGINES, Cell, Data, Window
-from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.windows import WalkForward, windows_of
 from tracker_strategies.strategies.registry import full_name, is_strategy

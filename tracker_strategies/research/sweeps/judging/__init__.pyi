@@ -1,6 +1,3 @@
-from .inference import Resamples as Resamples
-from .inference import compare as compare
-from .inference import interval as interval
 from .page import best_table as best_table
 from .page import section as section
 from .report import write_report as write_report

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from tracker_strategies.analysis.inference.objectives import units
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     LOSS,
@@ -22,7 +23,6 @@ from tracker_strategies.analysis.pages.charts import (
     pareto,
     percent_axis,
 )
-from tracker_strategies.research.sweeps.asking.objectives import units
 from tracker_strategies.research.sweeps.judging.results import Entry, Setting
 from tracker_strategies.strategies.registry import default_params, load_strategy
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tracker_strategies.analysis.inference.objectives import Objective, units
 from tracker_strategies.analysis.pages.charts import chart_style
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, render
-from tracker_strategies.research.sweeps.asking.objectives import Objective, units
 from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
 from tracker_strategies.research.sweeps.judging.charts import charts
 from tracker_strategies.research.sweeps.judging.results import Results
@@ -89,18 +89,20 @@ def best_table(told: Mapping[str, Any], objective: Objective) -> Table:
     head: list[Word] = [
         "Candidate",
         Cell(f"{objective.words}, {unit}", "95 % interval"),
-        *(Cell(f"Ahead of {name}", "interval for all at once; adjusted p") for name in others),
+        *(Cell(f"Ahead of {name}", "interval for all at once; adjusted p: verdict") for name in others),
         *(words for _, words, _, _ in shown),
     ]
     rows: list[list[Word]] = []
     for entry in (*told["baselines"].values(), *told["best"]):
         low, high = entry["interval"]
         words = in_words(entry["params"]) or entry.get("words", "defaults")
-        line: list[Word] = [Cell(entry["strategy"], words + (", baseline" if len(rows) < len(others) else ""))]
+        role = ", baseline" if len(rows) < len(others) else ""
+        best = ", cannot be told from the best" if entry["among_best"] else ""
+        line: list[Word] = [Cell(entry["strategy"], f"{words}{role}{best}")]
         line.append(Cell(_minus(f"{scale * entry[objective.name]:.3f}"), _minus(f"{scale * low:.3f} to {scale * high:.3f}")))
         for name in others:
             v = entry["versus"].get(name)
-            span = "" if v is None else f"{scale * v['low']:+.3f} to {scale * v['high']:+.3f}; {v['p']:.3f}"
+            span = "" if v is None else f"{scale * v['low']:+.3f} to {scale * v['high']:+.3f}; {v['p']:.3f}: {v['verdict']}"
             line.append("" if v is None else Cell(_minus(f"{scale * v['delta']:+.3f}"), _minus(span)))
         rows.append([*line, *(_minus(show.format(entry[name] * times)) for name, _, show, times in shown)])
     return Table(head, rows, own=range(len(others)))

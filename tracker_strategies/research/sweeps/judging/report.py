@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from datafeeds.files import replace_file, write_json
+from tracker_strategies.analysis.inference.bootstrap import DRAWS
+from tracker_strategies.analysis.inference.objectives import LEVEL, OBJECTIVES
+from tracker_strategies.analysis.inference.verdicts import BETTER, OPEN, SAME, WORSE
 from tracker_strategies.analysis.pages.comparison_page import Curve, Field, Floats, comparison_page
 from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
+from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
-from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL
 from tracker_strategies.research.sweeps.judging.results import SEGMENT, SETTING, Entry, Results, Setting, load
 from tracker_strategies.research.sweeps.running.store import read_batches
 
@@ -94,20 +96,25 @@ def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int
     """
     resamples = setting.resamples(draws)
     base = {name: entry for name in baselines if (entry := setting.find(name)) is not None}
-    versus: dict[str, dict[int, dict[str, float]]] = {}
+    versus: dict[str, dict[int, dict[str, Any]]] = {}
     for name, entry in base.items():
         ordered, c = setting.against(entry, resamples, level, planned)
         columns = zip(ordered, c.delta.tolist(), c.p.tolist(), c.low.tolist(), c.high.tolist(), strict=True)
-        versus[name] = {e.row: {"delta": d, "p": p, "low": lo, "high": hi} for e, d, p, lo, hi in columns}
+        versus[name] = {
+            e.row: {"delta": d, "p": p, "low": lo, "high": hi, "verdict": verdict_of(d, p, lo, hi, level)}
+            for e, d, p, lo, hi in columns
+        }
+    best = setting.best(resamples, level)
     tried = [e for e in setting.full if not any(e is b for b in base.values())]
 
     def tell(entry: Entry) -> dict[str, Any]:
-        low, high = setting.interval(entry, resamples, LEVEL)
+        low, high = setting.interval(entry, LEVEL)
         return {
             "strategy": entry.strategy,
             "params": dict(entry.params),
             **entry.figures,
             "interval": [low, high],
+            "among_best": entry.row in best,
             "versus": {name: found[entry.row] for name, found in versus.items() if entry.row in found},
         }
 
@@ -122,6 +129,7 @@ def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int
         "failed": len(setting.failures),
         "incomplete": setting.incomplete,
         "failures": setting.failures[:TOP],
+        "n_best": len(best),
         "level": level,
         "baselines": {name: tell(entry) for name, entry in base.items()},
         "best": top,
@@ -131,6 +139,13 @@ def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int
     found["not_distinguishable_from"] = equal
     found["warnings"] = _warnings(setting, found, baselines)
     return found
+
+
+def verdict_of(delta: float, p: float, low: float, high: float, level: float) -> str:
+    """Better, worse, no difference shown, or no difference at all, of one candidate against a baseline after all trials."""
+    if delta == low == high == 0.0:
+        return SAME
+    return BETTER if p < level and delta > 0.0 else WORSE if high < 0.0 else OPEN
 
 
 def _warnings(setting: Setting, found: Mapping[str, Any], baselines: tuple[str, ...]) -> list[str]:
@@ -153,6 +168,8 @@ def _warnings(setting: Setting, found: Mapping[str, Any], baselines: tuple[str, 
             else f"The best cell, {name}, is ahead of the baseline {other} by no more than luck explains: adjusted p = "
             f"{against['p']:.2f} after {found['trials_planned']} trials."
         )
+    if limits := sorted({key for entry in setting.full for key in entry.params} & set(KEYS)):
+        words.append(f"Candidates differ in limits ({', '.join(limits)}): a looser limit is no better strategy.")
     if setting.n_bars < 100:
         words.append(f"Only {setting.n_bars} scored bars: intervals from so few are rough.")
     if found["failed"]:

@@ -13,9 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tracker_strategies.analysis.inference.best_set import confidence_set
+from tracker_strategies.analysis.inference.bootstrap import DRAWS, Comparison, Group, Resamples, compare
+from tracker_strategies.analysis.inference.objectives import LEVEL, OBJECTIVES, Objective, per_bar
+from tracker_strategies.analysis.inference.verdicts import interval
 from tracker_strategies.errors import OutputError
-from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, Objective
-from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL, Comparison, Group, Resamples, compare, interval
 from tracker_strategies.research.sweeps.running.store import PLAIN, read_batches, read_description, read_rows
 
 FloatArray = NDArray[np.float64]
@@ -24,6 +26,9 @@ SETTING = ("data", "targets", "sha", "costs", "fill", "engine", "cash", "mandate
 #: What the bars of one candidate are put together from.
 SEGMENT = ("seed", "fold", "start", "score_from")
 FIGURES = ("te_rms", "te_centred", "excess_log_return", "turnover", "cost_bps", "n_holdings")
+
+#: Candidates of which those are told that cannot be told from the best.
+MOST_IN_SET = 2000
 
 #: Why a candidate is not compared with others.
 LATE = "got to its target later than others and has fewer scored bars; compare it with an eval_from after its entry"
@@ -83,7 +88,7 @@ class Setting:
         return np.concatenate([np.arange(a, a + n) for a, n in zip(starts, lengths, strict=True)])
 
     def groups(self, entries: Sequence[Entry]) -> tuple[list[Entry], Iterator[Group]]:
-        """Entries with the same bars together, and their paths as :func:`~.inference.compare` takes them."""
+        """Entries with the same bars together, and their paths as the comparison takes them."""
         by: dict[tuple[int, ...], list[Entry]] = {}
         for entry in entries:
             by.setdefault(entry.lengths, []).append(entry)
@@ -108,10 +113,18 @@ class Setting:
         scale = self.n_seeds if self.objective.path == "excess" else 1
         return ordered, Comparison(found.delta / scale, found.p, found.low / scale, found.high / scale)
 
-    def interval(self, entry: Entry, resamples: Resamples, level: float) -> tuple[float, float]:
+    def best(self, resamples: Resamples, level: float) -> set[int]:
+        """Rows of the candidates with all bars that cannot be told from the best, of at most 2,000 with the best figures."""
+        rows = [entry.row for entry in self.full[:MOST_IN_SET]]
+        if not rows:
+            return set()
+        losses = -self.objective.sign * per_bar(self.paths[rows].astype(np.float64), self.objective)
+        return {row for row, kept in zip(rows, confidence_set(losses, resamples, level), strict=True) if kept}
+
+    def interval(self, entry: Entry, level: float) -> tuple[float, float]:
         """Of the objective of one candidate with all bars."""
         scale = self.n_seeds if self.objective.path == "excess" else 1
-        low, high = interval(self.paths[entry.row].astype(np.float64), self.objective, resamples, level)
+        low, high = interval(self.paths[entry.row].astype(np.float64), self.objective, level)
         return low / scale, high / scale
 
     def resamples(self, draws: int = DRAWS) -> Resamples:

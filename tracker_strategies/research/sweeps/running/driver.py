@@ -15,9 +15,9 @@ from typing import Any, Protocol, Self
 
 from datafeeds import MarketPanel
 from tracker_strategies._fingerprint import code_version
+from tracker_strategies.analysis.inference.objectives import OBJECTIVES
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data
-from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES
 from tracker_strategies.research.sweeps.asking.refusing import checked_panels
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import Context, Sweep

@@ -12,6 +12,9 @@ import pandas as pd
 
 from datafeeds.files import replace_file, staged_file, write_json
 from tracker_strategies._fingerprint import code_version
+from tracker_strategies.analysis.inference.bootstrap import DRAWS, Resamples
+from tracker_strategies.analysis.inference.objectives import LEVEL, Objective
+from tracker_strategies.analysis.inference.verdicts import BETTER, judge
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     OTHERS,
@@ -29,10 +32,8 @@ from tracker_strategies.analysis.pages.page import Cell, Table, render
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import returns_frame
 from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.research.sweeps.asking.objectives import Objective
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.values import in_words
-from tracker_strategies.research.sweeps.judging.inference import DRAWS, LEVEL, Resamples, compare, interval
 from tracker_strategies.research.sweeps.judging.page import best_table, section
 from tracker_strategies.research.sweeps.judging.results import FIGURES
 from tracker_strategies.research.sweeps.running.engines import LocalEngine
@@ -89,23 +90,23 @@ def findings(tuned: Tuned, path: RunRecord, base: Mapping[str, RunRecord], draws
     """The choices, the out-of-sample figures and the verdict, as plain values."""
     tuning, objective = tuned.tuning, tuned.tuning.objective
     resamples = Resamples(len(path.active), draws)
-    bars = np.arange(len(path.active))
     paths = {name: _path(record, objective) for name, record in {"tuned": path, **base}.items()}
+    judged = {other: judge(paths, other, objective=objective, resamples=resamples) for other in base or paths}
+    own = judged[next(iter(judged))]
 
     def tell(name: str, record: RunRecord) -> dict[str, Any]:
         metrics = record.metrics()
-        versus = {}
+        versus: dict[str, dict[str, Any]] = {}
         for other in base:
-            if other != name:
-                c = compare([(bars, paths[name][None])], paths[other], objective, resamples)
-                versus[other] = {key: float(getattr(c, key)[0]) for key in ("delta", "p", "low", "high")}
-        own = list(interval(paths[name], objective, resamples))
+            if (v := judged[other][name].versus) is not None:
+                versus[other] = {"delta": v.delta, "p": v.p_adjusted, "low": v.low, "high": v.high, "verdict": v.verdict}
         words = "chosen fold by fold" if name == "tuned" else "defaults"
         figures = {k: metrics[k] for k in FIGURES}
-        return {"strategy": name, "params": {}, "words": words, **figures, "interval": own, "versus": versus}
+        found = {"interval": [own[name].low, own[name].high], "among_best": own[name].among_best, "versus": versus}
+        return {"strategy": name, "params": {}, "words": words, **figures, **found}
 
     best = tell("tuned", path)
-    equal = [name for name in base if best["versus"][name]["p"] >= LEVEL]
+    equal = [name for name in base if best["versus"][name]["verdict"] != BETTER]
     metrics = path.metrics()
     told: dict[str, Any] = {
         "objective": objective.name,

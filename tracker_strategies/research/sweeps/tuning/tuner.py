@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from datafeeds import MarketPanel
+from tracker_strategies.analysis.inference.objectives import OBJECTIVES, Objective
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research.sweeps.asking.cells import Cell, Window
-from tracker_strategies.research.sweeps.asking.objectives import OBJECTIVES, Objective
 from tracker_strategies.research.sweeps.asking.refusing import refuse
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.spec import TRIALS, Context, Sweep, open_panels

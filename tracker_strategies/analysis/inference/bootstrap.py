@@ -1,4 +1,5 @@
-r"""How sure a comparison is: block bootstrap of what each cell missed bar by bar, and a max statistic over all that was tried.
+r"""Is the best of many better than a baseline: block bootstrap of what each cell missed bar by bar, and a max statistic over all
+that was tried.
 
 Every cell and the baseline have a path over the same T bars: the active return e, or the log return over that of the index. The
 objective is a function of the mean over bars of some :math:`u_t`: :math:`\sqrt{\bar u}` with :math:`u = e^2` for the tracking
@@ -37,15 +38,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.research.sweeps.asking.objectives import Objective
+from tracker_strategies.analysis.inference.objectives import LEVEL, TRIFLE, Objective, figure, per_bar
 
 FloatArray = NDArray[np.float64]
 
 DRAWS = 1000
-LEVEL = 0.05
-"""Of claims; intervals hold with a probability of one minus it."""
-#: Improvements below this part of the baseline's figure are rounding, not skill.
-TRIFLE = 1e-6
 _CHUNK, _MOST_PIECES = 500, 5000
 
 
@@ -78,10 +75,9 @@ class Resamples:
         for row in self._extra:
             jumps = rng.random(n) >= stay
             jumps[0] = True
-            starts = rng.integers(n, size=int(jumps.sum()))
-            run = np.cumsum(jumps) - 1
-            since = steps - np.flatnonzero(jumps)[run]
-            row[:] = np.bincount((starts[run] + since) % n, minlength=n)
+            first = np.flatnonzero(jumps)
+            drawn = np.repeat(rng.integers(n, size=len(first)) - first, np.diff(first, append=n)) + steps
+            row[:] = np.bincount(np.where(drawn < n, drawn, drawn - n), minlength=n)
         self._extra -= 1.0
 
     def deviations(self, u: FloatArray, bars: NDArray[np.intp] | None = None) -> FloatArray:
@@ -95,20 +91,6 @@ class Resamples:
         centred = u - u.mean(axis=1, keepdims=True)
         sums = centred if self._together == 1 else np.add.reduceat(centred, starts, axis=1)
         return np.asarray(extra @ sums.T / u.shape[1])
-
-
-def per_bar(paths: FloatArray, objective: Objective) -> FloatArray:
-    """(K, T) what the objective is the mean of: e^2, (e - mean)^2, or the log return over the index."""
-    if objective.path == "excess":
-        return paths
-    if objective.name == "te_centred":
-        paths = paths - paths.mean(axis=1, keepdims=True)
-    return np.asarray(paths**2)
-
-
-def figure(mean: FloatArray, n_bars: FloatArray | int, objective: Objective) -> FloatArray:
-    """From a mean over bars to the objective as ``metrics.json`` has it."""
-    return np.asarray(n_bars * mean if objective.path == "excess" else np.sqrt(np.maximum(mean, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,11 +188,3 @@ def _chunks(groups: Iterable[Group]) -> Iterator[tuple[NDArray[np.intp], FloatAr
     for bars, paths in groups:
         for at in range(0, len(paths), _CHUNK):
             yield bars, np.asarray(paths[at : at + _CHUNK], dtype=np.float64)
-
-
-def interval(path: FloatArray, objective: Objective, resamples: Resamples, level: float = LEVEL) -> tuple[float, float]:
-    """Percentile interval of one cell's objective."""
-    u = per_bar(np.asarray(path, dtype=np.float64)[None, :], objective)
-    drawn = figure(u.mean() + resamples.deviations(u)[:, 0], u.shape[1], objective)
-    low, high = np.quantile(drawn, [0.5 * level, 1.0 - 0.5 * level])
-    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Benchmarks of what is said about runs: how often verdicts are right, and what they cost."""

@@ -1,0 +1,15 @@
+from .best_set import confidence_set as confidence_set
+from .bootstrap import Comparison as Comparison
+from .bootstrap import Resamples as Resamples
+from .bootstrap import compare as compare
+from .fixed_b import critical_value as critical_value
+from .fixed_b import p_value as p_value
+from .objectives import OBJECTIVES as OBJECTIVES
+from .objectives import Objective as Objective
+from .runs import differences as differences
+from .runs import judge_runs as judge_runs
+from .runs import on_common_bars as on_common_bars
+from .verdicts import Judged as Judged
+from .verdicts import Versus as Versus
+from .verdicts import interval as interval
+from .verdicts import judge as judge
