@@ -94,8 +94,8 @@ def leaderboard(
 def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     """The command, with its options by name, and what is done to all markets."""
     from tracker_strategies.analysis.places import refuse_other
-    from tracker_strategies.cli.judged import print_judged
     from tracker_strategies.cli.progress import watching
+    from tracker_strategies.cli.show import print_judged
     from tracker_strategies.cli.terminal import Terminal, styled
     from tracker_strategies.research.leaderboard import rivals, tables
     from tracker_strategies.research.leaderboard.judging import reference
