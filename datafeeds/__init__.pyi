@@ -5,8 +5,11 @@ from .cleaning.report import Finding as Finding
 from .errors import DataError as DataError
 from .errors import DataWarning as DataWarning
 from .errors import LockedError as LockedError
+from .errors import OldNameWarning as OldNameWarning
 from .errors import OutputError as OutputError
+from .errors import PageWarning as PageWarning
 from .errors import TrackerError as TrackerError
+from .errors import TrackerWarning as TrackerWarning
 from .errors import UniverseError as UniverseError
 from .feeds.clock import PanelClock as PanelClock
 from .feeds.feed import PanelFeed as PanelFeed

@@ -29,5 +29,17 @@ class LockedError(TrackerError, RuntimeError):
     """Somebody else works on it: a series of the price cache, a sweep, a paper account. The message says who, and since when."""
 
 
-class DataWarning(UserWarning):
+class TrackerWarning(UserWarning):
+    """Root of every warning of the project: something that a user should know, and that stops nothing."""
+
+
+class OldNameWarning(TrackerWarning, FutureWarning):
+    """An old spelling of a name, an option or a parameter was used; the message has the new one. The next minor version refuses it."""
+
+
+class PageWarning(TrackerWarning, RuntimeWarning):
+    """A part of a page could not be drawn; the rest of the page, and the figures, are there."""
+
+
+class DataWarning(TrackerWarning):
     """Something of the data was left out, and what; the command line prints it on one line and goes on."""

@@ -15,6 +15,7 @@ import pandas as pd
 from datafeeds.choices import GAP_POLICIES, SYNTHETIC, Adjustment, check_choice
 from datafeeds.cleaning.cleaner import clean as cleaned
 from datafeeds.errors import DataError, ParameterError, UniverseError
+from datafeeds.log import log
 from datafeeds.panel import MarketPanel
 from datafeeds.readers.bar_files import folder_frames, long_frames, read_long_table, read_ticker_folder
 from datafeeds.readers.bars import Frames
@@ -134,7 +135,11 @@ def open_source(
     panel = rename(panel, changes)
     if clean is not None:
         panel = cleaned(panel, policy=clean)[0]
-    return panel if members is None else with_members(panel, members, changes)
+    panel = panel if members is None else with_members(panel, members, changes)
+    log.info(
+        "opened %s: %d names, %d bars, %s to %s", panel.source, panel.n_assets, panel.n_bars, panel.day(0), panel.day(-1)
+    )
+    return panel
 
 
 def _opened(source: str | os.PathLike[str], targets: str | Sequence[str], gaps: str, seed: int, adjust: str) -> MarketPanel:

@@ -1,6 +1,17 @@
-"""Errors of learners and execution, on top of those of data and files in :mod:`datafeeds.errors`."""
+"""Errors and warnings of learners and execution, on top of those of data and files in :mod:`datafeeds.errors`."""
 
-from datafeeds.errors import DataError, LockedError, OutputError, ParameterError, TrackerError, UniverseError
+from datafeeds.errors import (
+    DataError,
+    DataWarning,
+    LockedError,
+    OldNameWarning,
+    OutputError,
+    PageWarning,
+    ParameterError,
+    TrackerError,
+    TrackerWarning,
+    UniverseError,
+)
 
 
 class InputError(TrackerError, ValueError):
@@ -18,11 +29,15 @@ class MissingExtraError(TrackerError, ImportError):
 __all__ = [
     "AccountError",
     "DataError",
+    "DataWarning",
     "InputError",
     "LockedError",
     "MissingExtraError",
+    "OldNameWarning",
     "OutputError",
+    "PageWarning",
     "ParameterError",
     "TrackerError",
+    "TrackerWarning",
     "UniverseError",
 ]

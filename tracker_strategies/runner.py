@@ -10,6 +10,7 @@ import backtrader as bt
 import numpy as np
 
 from datafeeds import IndexData, MarketPanel
+from datafeeds.log import log
 from datafeeds.feeds.clock import PanelClock
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
@@ -189,7 +190,9 @@ def backtest(
         cerebro.addanalyzer(DiagnosticsAnalyzer, _name="diagnostics")
     if on_bar is not None:
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
+    log.info("backtest of %s on %s begins", cls.alias_name or cls.__name__, panel.source)
     (run,) = cerebro.run()
+    log.info("backtest of %s on %s is over: %d bars", cls.alias_name or cls.__name__, panel.source, panel.n_bars)
     return record_of(run, kernels=kernels.in_use())
 
 

@@ -22,7 +22,7 @@ def test_the_tilted_ensemble_is_found_under_its_old_names(old: str) -> None:
 def test_the_command_says_it_in_one_line_on_stderr() -> None:
     done = process("run", "enhanced-ensemble", "--data", "synthetic:n_assets=4,n_bars=30", "--json")
     assert done.returncode == 0, done.stderr
-    assert "FutureWarning: enhanced-ensemble is called tilted-ensemble now" in done.stderr
+    assert "OldNameWarning: enhanced-ensemble is called tilted-ensemble now" in done.stderr
     assert "warnings.warn" not in done.stderr
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from datafeeds.errors import DataWarning
+from datafeeds.errors import TrackerWarning
 from datafeeds.texts import plain
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.leaderboard import leaderboard
@@ -203,7 +203,7 @@ def main() -> None:
     usual = warnings.formatwarning
 
     def one_line(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
-        own = issubclass(category, DataWarning | FutureWarning)
+        own = issubclass(category, TrackerWarning)
         return plain(f"{category.__name__}: {message}\n") if own else usual(message, category, filename, lineno, line)
 
     warnings.formatwarning = one_line

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from datafeeds.bar_length import PER_YEAR, BarLength
 from datafeeds.errors import DataError, DataWarning
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import OldNameWarning, ParameterError
 from tracker_strategies.execution.schedule import Schedule, is_schedule
 from tracker_strategies.strategies.feeds import is_plain_feed
 from tracker_strategies.strategies.registry import OLD_PARAMS
@@ -57,7 +57,7 @@ def settle_bars(cls: Any, p: Any, infer: Callable[[], BarLength | None], dates: 
                 f"{old}={value!r} and {new}={other!r} say the same thing; give only {new}, {old} is its old name"
             )
         warnings.warn(
-            f"the param {old} is called {new} now; its old name goes with the next release", FutureWarning, stacklevel=3
+            f"the param {old} is called {new} now; its old name goes with the next release", OldNameWarning, stacklevel=3
         )
         setattr(p, new, value)
         setattr(p, old, None)

@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from tracker_strategies.algorithms import Holdings, OnlineAlgorithm
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import OldNameWarning, ParameterError
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import written_out
 from tracker_strategies.execution.mandate.mandate import KEYS
@@ -42,7 +42,7 @@ def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
 def settle_coordinates(p: Any) -> None:
     """Refuse coordinates that are unknown; the old word for share counts becomes the new one."""
     if p.coordinates == "holdings":
-        warnings.warn("coordinates='holdings' is called 'shares' now; its old name goes with the next release", FutureWarning, 2)
+        warnings.warn("coordinates='holdings' is called 'shares' now; its old name goes with the next release", OldNameWarning, 2)
         p.coordinates = "shares"
     if p.coordinates not in ("weights", "shares"):
         raise ParameterError(f"coordinates={p.coordinates!r} is unknown; choose weights or shares")

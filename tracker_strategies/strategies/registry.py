@@ -17,7 +17,7 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tracker_strategies.errors import ParameterError, TrackerError
+from tracker_strategies.errors import OldNameWarning, ParameterError, TrackerError
 
 if TYPE_CHECKING:
     from tracker_strategies.strategies.base import TrackerStrategy
@@ -91,7 +91,7 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
     check_name(name)
     if is_strategy(name):
         if name in OLD_NAMES:
-            warnings.warn(f"{name} is called {OLD_NAMES[name]} now; its old name goes with the next release", FutureWarning, 2)
+            warnings.warn(f"{name} is called {OLD_NAMES[name]} now; its old name goes with the next release", OldNameWarning, 2)
         family, cls = NAMES[OLD_NAMES.get(name) or _BY_CLASS.get(name, name)]
         found: type[TrackerStrategy] = getattr(importlib.import_module(f"tracker_strategies.strategies.{family}"), cls)
         return found

@@ -31,7 +31,7 @@ from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, Chart
 from tracker_strategies.analysis.pages.page import part
-from tracker_strategies.errors import DataError, MissingExtraError
+from tracker_strategies.errors import DataError, MissingExtraError, PageWarning
 
 #: QuantStats' colours, translated like our own. #262626 and white text stay: they are the figures in the heat map's cells.
 _COLOURS = charts.VARIABLES | {
@@ -68,7 +68,7 @@ def quantstats_body(
     -------
     Markup
         A few hundred kilobytes after some seconds; or one sentence that says why there is no report: fewer than three returns,
-        an account or index whose returns are all the same, or an error inside QuantStats (also issued as a RuntimeWarning).
+        an account or index whose returns are all the same, or an error inside QuantStats (also issued as a PageWarning).
 
     Raises
     ------
@@ -98,7 +98,7 @@ def quantstats_body(
     except MissingExtraError:
         raise
     except Exception as error:
-        warnings.warn(f"QuantStats failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"QuantStats failed: {type(error).__name__}: {error}", PageWarning, stacklevel=2)
         return part("notice", f"No QuantStats report: it failed with {type(error).__name__}.")
     return _dress(page, value, index, year, number)
 

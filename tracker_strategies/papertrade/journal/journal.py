@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
+from datafeeds.log import log
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.opening_files import DAMAGED
 from tracker_strategies.papertrade.journal.schema import FORM
@@ -71,6 +72,7 @@ class Journal(SealedDatabase):
     def note(self, kind: str, text: str, session: str | None = None) -> None:
         """Add to the log of events, inside a transaction."""
         self.db.execute("insert into events (at, session, kind, text) values (?, ?, ?, ?)", (now(), session, kind, text))
+        log.info("%s: session %s, %s: %s", self.path.parent.name, session or "-", kind, text)
 
     def note_once(self, kind: str, text: str, session: str | None = None) -> None:
         """As :meth:`note`, unless just that was said of the session before."""
