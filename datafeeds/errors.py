@@ -34,7 +34,7 @@ class TrackerWarning(UserWarning):
 
 
 class OldNameWarning(TrackerWarning, FutureWarning):
-    """An old spelling of a name, an option or a parameter was used; the message has the new one. The next minor version refuses it."""
+    """An old spelling of a name, an option or a parameter; the message has the new one. The next minor version refuses it."""
 
 
 class PageWarning(TrackerWarning, RuntimeWarning):

@@ -136,9 +136,7 @@ def open_source(
     if clean is not None:
         panel = cleaned(panel, policy=clean)[0]
     panel = panel if members is None else with_members(panel, members, changes)
-    log.info(
-        "opened %s: %d names, %d bars, %s to %s", panel.source, panel.n_assets, panel.n_bars, panel.day(0), panel.day(-1)
-    )
+    log.info("opened %s: %d names, %d bars, %s to %s", panel.source, panel.n_assets, panel.n_bars, panel.day(0), panel.day(-1))
     return panel
 
 

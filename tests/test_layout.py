@@ -17,7 +17,7 @@ FAMILIES = ("passive_aggressive", "gradient", "vaw", "least_squares", "regressio
 #: From the bottom to the top. A file may import its own folder and what stands on lines below its own; names on one line do not
 #: know each other, unless one of them is a folder of the other's.
 ORDER = [
-    "datafeeds/errors.py",
+    "datafeeds/errors.py datafeeds/log.py",
     "datafeeds/bar_length.py",
     "datafeeds/choices.py datafeeds/texts.py datafeeds/files.py datafeeds/locks.py datafeeds/checks.py datafeeds/calendars.py",
     "datafeeds/adjustment.py datafeeds/wide_frames.py",

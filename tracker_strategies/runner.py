@@ -10,8 +10,8 @@ import backtrader as bt
 import numpy as np
 
 from datafeeds import IndexData, MarketPanel
-from datafeeds.log import log
 from datafeeds.feeds.clock import PanelClock
+from datafeeds.log import log
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.diagnostics_analyzer import DiagnosticsAnalyzer
