@@ -23,6 +23,7 @@ import numpy as np
 from backtrader.linebuffer import LineBuffer
 
 from datafeeds.feeds.clock import ClockedLine, PanelClock
+from datafeeds.feeds.turns import TurnsOfClocks
 from datafeeds.panel import MarketPanel
 
 #: What the start of a feed works out, and the params it works from: alike for all feeds of a panel, as a rule.
@@ -109,6 +110,7 @@ class PanelFeed(bt.feed.DataBase):
         if leader is None or not self._follows(leader, run):
             clock.clear()
             clock.leader, clock.run, leader = self, run, self
+            TurnsOfClocks.give(env, PanelFeed)
         self._joined = clock.runs
         if leader is self or not leader._started or any(getattr(p, k) != getattr(leader.p, k) for k in _STARTED_BY):
             super()._start()

@@ -1,0 +1,81 @@
+"""backtrader's loop over the bars with one turn for each clock: feeds that move together are not asked one by one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import backtrader as bt
+
+if TYPE_CHECKING:
+    from datafeeds.feeds.feed import PanelFeed
+
+#: What the loop asks of a feed on every bar. A feed with an answer of its own keeps its turn.
+_ASKED = ("advance_peek", "advance")
+
+
+class TurnsOfClocks:
+    """Stands in for ``Cerebro._runonce`` during a run: the same calls in the same order to everybody but the feeds that follow
+    another one of their clock. On a bar these would answer with the date of that one, and do nothing.
+
+    Parameters
+    ----------
+    cerebro : Cerebro
+        Whose loop it is.
+    kind : type
+        The class of the feeds that know a clock.
+    """
+
+    def __init__(self, cerebro: Any, kind: type[PanelFeed]) -> None:
+        self._cerebro, self._kind = cerebro, kind
+
+    @classmethod
+    def give(cls, cerebro: Any, kind: type[PanelFeed]) -> None:
+        """Let a cerebro take turns by clocks in its next run, unless it has a loop of its own."""
+        if type(cerebro)._runonce is bt.Cerebro._runonce and "_runonce" not in cerebro.__dict__:
+            cerebro._runonce = cls(cerebro, kind)
+
+    def __call__(self, runstrats: list[Any]) -> None:
+        """Run all bars."""
+        cerebro = self._cerebro
+        del cerebro._runonce  # a run that comes later asks anew
+        for strategy in runstrats:
+            strategy._once()
+            strategy.reset()
+        present = {id(data) for data in cerebro.datas}
+        in_order = sorted(cerebro.datas, key=lambda data: (data._timeframe, data._compression))
+        datas = [data for data in in_order if not self._follows(data, present)]
+        while (now := min(ahead := [data.advance_peek() for data in datas])) != math.inf:
+            for data, when in zip(datas, ahead, strict=True):
+                if when <= now:
+                    data.advance()
+            if not self._bar(now, runstrats):
+                return
+
+    def _bar(self, now: float, runstrats: list[Any]) -> bool:
+        """Everybody else's turn on a bar; False when somebody has asked to stop."""
+        cerebro = self._cerebro
+        cerebro._check_timers(runstrats, now, cheat=True)
+        if cerebro.p.cheat_on_open:
+            for strategy in runstrats:
+                strategy._oncepost_open()
+                if cerebro._event_stop:
+                    return False
+        cerebro._brokernotify()
+        if cerebro._event_stop:
+            return False
+        cerebro._check_timers(runstrats, now, cheat=False)
+        for strategy in runstrats:
+            strategy._oncepost(now)
+            if cerebro._event_stop:
+                return False
+            cerebro._next_writers(runstrats)
+        return True
+
+    def _follows(self, data: Any, present: set[int]) -> bool:
+        """Whether another feed of its clock, one of those present in the run, moves for it."""
+        if not isinstance(data, self._kind) or not data.clocked:
+            return False
+        leader = data.clock.leader
+        own = any(getattr(type(data), name) is not getattr(self._kind, name) or name in data.__dict__ for name in _ASKED)
+        return leader is not None and leader is not data and not own and id(leader) in present
