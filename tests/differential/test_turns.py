@@ -81,7 +81,7 @@ class Watch(bt.Observer):
 
     def next(self):
         self._owner.write("observer next")
-        self.lines.width[0] = self.data.high[0] - self.data.low[0]
+        self.lines.width[0] = self.data.high[0] - self.data.low[0] if len(self.data) else 0.0
 
 
 class PlainCerebro(bt.Cerebro):
