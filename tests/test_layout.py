@@ -55,6 +55,7 @@ ORDER = [
     "indicators",
     "tracker_strategies/_fingerprint.py tracker_strategies/runner.py",
     "tracker_strategies/research tracker_strategies/papertrade",
+    "tracker_strategies/desk",
     "tracker_strategies/testing tracker_strategies/cli",
     "tracker_strategies/__main__.py",
 ]

@@ -1,5 +1,6 @@
 from . import algorithms as algorithms
 from . import analysis as analysis
+from . import desk as desk
 from . import execution as execution
 from . import papertrade as papertrade
 from . import research as research
@@ -15,6 +16,8 @@ from .analysis.pages.tear_sheet import tearsheet as tearsheet
 from .analysis.record import RunRecord as RunRecord
 from .analysis.recording import record_of as record_of
 from .analysis.runfolder import read_run as read_run
+from .desk.orders import orders_for as orders_for
+from .desk.plan import OrderPlan as OrderPlan
 from .errors import AccountError as AccountError
 from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError

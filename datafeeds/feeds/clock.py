@@ -66,23 +66,24 @@ class PanelClock:
 
     def _rest(self) -> None:
         self.live = self.moved = False
-        self._go_to(-1)
+        self.go_to(-1)
 
     def step(self) -> bool:
         """Move one row ahead; False, and no move, at the end."""
         self.live = True
         self.moved = self.row + 1 < len(self.when)
         if self.moved:
-            self._go_to(self.row + 1)
+            self.go_to(self.row + 1)
         return self.moved
 
     def step_back(self) -> None:
         """Undo the last step, if it has not been undone: a feed from elsewhere has an earlier bar to deliver first."""
         if self.moved:
-            self._go_to(self.row - 1)
+            self.go_to(self.row - 1)
         self.moved = False
 
-    def _go_to(self, row: int) -> None:
+    def go_to(self, row: int) -> None:
+        """Stand at a row."""
         self.row = row
         self.ahead = self.when[row + 1] if row + 1 < len(self.when) else math.inf
 

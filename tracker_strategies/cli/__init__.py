@@ -11,6 +11,7 @@ import typer
 from datafeeds.errors import TrackerWarning
 from datafeeds.texts import plain
 from tracker_strategies.cli.data import app as data_commands
+from tracker_strategies.cli.desk.orders import orders
 from tracker_strategies.cli.leaderboard import leaderboard
 from tracker_strategies.cli.mandate import app as mandate
 from tracker_strategies.cli.metavars import command_of
@@ -193,6 +194,7 @@ def reproduce(
 app.add_typer(sweep, name="sweep")
 app.command("tune")(tune)
 app.command("leaderboard")(leaderboard)
+app.command("orders")(orders)
 app.add_typer(paper, name="paper")
 app.add_typer(data_commands, name="data")
 app.add_typer(mandate, name="mandate")

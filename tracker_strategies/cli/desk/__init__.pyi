@@ -1,1 +1,2 @@
 from .held import HoldingsOptions as HoldingsOptions
+from .orders import OrderOptions as OrderOptions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.market import corporate_actions as actions
 from tracker_strategies.papertrade.market.corporate_actions import Action
+from tracker_strategies.papertrade.market.tomorrow import until_tomorrow
 
 FloatArray = NDArray[np.float64]
 
@@ -88,35 +90,22 @@ class History:
         return np.ones(len(self.config.symbols)) if self.factors is None else self.factors[row]
 
     def panel_until_tomorrow(self) -> MarketPanel:
-        """All sessions in units, and one more that has not happened: every name that traded on the last session opens where it
-        closed.
-
-        A strategy that is run to that open sends the orders which it would send before the market opens.
-        """
+        """All sessions in units, and one more that has not happened: see :func:`.until_tomorrow`."""
         prices, levels = self.bars.prices, self.bars.levels
         kinds = self.config.prices
         if self.factors is not None:
             scale = np.stack([1.0 / self.factors if kind == "volume" else self.factors for kind in kinds], axis=1)
             prices = prices * scale
-        close = prices[-1, 0]
-        tomorrow = np.where(np.isfinite(prices[:, 0]).any(axis=0), close, 1.0)  # a name that never traded needs some price
-        dates = np.array(self.bars.sessions, dtype="datetime64[ns]")
-        table = {
-            kind: np.vstack([prices[:, j], tomorrow if kind != "volume" else tomorrow * 0.0]) for j, kind in enumerate(kinds)
-        }
+        table: dict[str, Any] = {kind: prices[:, j] for j, kind in enumerate(kinds)}
         seen = np.isfinite(levels)
         rows = np.maximum.accumulate(np.where(seen, np.arange(len(levels))[:, None], 0), axis=0)
         carried = np.take_along_axis(levels, rows, axis=0)
-        return MarketPanel(
-            np.append(dates, dates[-1] + np.timedelta64(1, "D")),
-            self.config.symbols,
-            table.pop("close"),
-            self.config.targets,
-            np.vstack([carried, carried[-1:]]),
-            target_seen=np.vstack([seen, seen[-1:]]),
-            source=self.config.source,
-            **table,  # type: ignore[arg-type]
+        dates, config = np.array(self.bars.sessions, dtype="datetime64[ns]"), self.config
+        close = table.pop("close")
+        panel = MarketPanel(
+            dates, config.symbols, close, config.targets, carried, target_seen=seen, source=config.source, **table
         )
+        return until_tomorrow(panel)
 
 
 _ACTIONS = "select session, symbol, kind, coalesce(value, 'nan'), text, factor, origin from actions order by id"

@@ -1,0 +1,216 @@
+"""orders_for: what a strategy would order for tomorrow, from prices and what is held. A pure function: nothing is sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datafeeds import MarketPanel
+from datafeeds.feeds.clock import PanelClock
+from datafeeds.files import json_text
+from tracker_strategies._checks import fraction
+from tracker_strategies._fingerprint import strategy_fingerprint
+from tracker_strategies.desk.formats import check_format
+from tracker_strategies.desk.ids import check_account_name
+from tracker_strategies.desk.plan import OrderPlan
+from tracker_strategies.desk.prices import check_prices
+from tracker_strategies.desk.sessions import until
+from tracker_strategies.desk.state import StateFolder
+from tracker_strategies.desk.table import Decision, OrderList
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.gate import PanelGate
+from tracker_strategies.execution.holdings import Account, Spelling
+from tracker_strategies.execution.holdings.opening import check_priced
+from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.papertrade.deciding.by_cerebro import needs_cerebro, wish_by_cerebro
+from tracker_strategies.papertrade.deciding.by_checkpoint import JournalRoute, bar_before_the_open
+from tracker_strategies.papertrade.deciding.checkpoint import Balance
+from tracker_strategies.papertrade.market.tomorrow import until_tomorrow
+from tracker_strategies.research.learning import learn
+from tracker_strategies.runner import check_run
+from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.feeds import asked_assets
+from tracker_strategies.strategies.registry import check_params, default_params, failure_of, load_strategy
+from tracker_strategies.strategies.year import settle_year
+
+FloatArray = NDArray[np.float64]
+
+_NO_STATE = "no state is kept of a strategy that runs in cerebro"
+#: Params that an order list has no use for, and what takes their place.
+_OTHERS = {
+    "holdings": "the account says what is held",
+    "trade_from": "the last bar is the first that trades",
+    "capital": "give an account that holds this tracker's part only",
+}
+
+
+def orders_for(
+    panel: MarketPanel,
+    strategy: type[TrackerStrategy] | str,
+    account: Account | Mapping[str, float] | str | os.PathLike[str],
+    params: Mapping[str, Any] | None = None,
+    *,
+    mandate: Mandate | Mapping[str, Any] | str | None = None,
+    costs: CostModel | None = None,
+    as_of: Any = None,
+    name: str = "desk",
+    outside: str = "refuse",
+    spelling: Spelling | None = None,
+    gap: float | str = 0.0,
+    time_in_force: str = "day",
+    currency: str = "USD",
+    state: str | os.PathLike[str] | None = None,
+) -> OrderPlan:
+    """Orders for the next session: what a backtest that starts from this account at the last close would send.
+
+    The strategy learns from all bars and decides once, at the last close. Same inputs, same table, byte by byte; the clock is not
+    looked at (:func:`~tracker_strategies.desk.check_session` does that).
+
+    Parameters
+    ----------
+    panel : MarketPanel
+        Prices in money, as they are quoted, up to the last close.
+    strategy : Strategy class or its name
+    account : Account, mapping from names to shares, or path of a file of holdings
+        What is held at the last close.
+    params : mapping, optional
+        The strategy's parameters. ``fill`` may be next_open or close; ``rebalance`` is not asked: a list is for a rebalance.
+    mandate : Mandate, mapping of its keys, or path of a file, optional
+        Limits of the decision.
+    costs : CostModel, optional
+        What orders will pay; free trading by default.
+    as_of : date, optional
+        Leave out the bars after this date.
+    name : str, default "desk"
+        Of the account, up to 16 letters and digits: every order's id carries it.
+    outside : {"refuse", "keep", "sell"}
+        What to do with held names that are not in the data.
+    spelling : Spelling, optional
+        How names are spelt by brokers, where the rule for classes of shares does not do.
+    gap : float or str, default 0
+        Size buys so that the cash pays for them when they open this much higher: 0.01 or "1%".
+    time_in_force : {"day", "opg"}
+    currency : str, default "USD"
+        For Interactive Brokers' basket.
+    state : path, optional
+        Folder that keeps what was learned from one day to the next.
+
+    Raises
+    ------
+    ParameterError, DataError, AccountError
+        Before anything is written.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import Account, orders_for
+    >>> plan = orders_for(load_sample(), "pa", Account(100_000.0))
+    >>> plan.table[["symbol", "side"]].iloc[0].tolist()
+    ['AAPL', 'buy']
+    """
+    cls = load_strategy(strategy) if isinstance(strategy, str) else strategy
+    chosen = dict(params or {})
+    for key, instead in _OTHERS.items():
+        if chosen.get(key) is not None:
+            raise ParameterError(f"{key}={chosen[key]!r} is for backtests; in an order list {instead}")
+    if mandate is not None:
+        if chosen.get("mandate") is not None:
+            raise ParameterError("the mandate is given twice, as mandate= and among the params; keep one")
+        chosen["mandate"] = mandate
+    reserve = fraction("gap", gap, least=0.0)
+    check_account_name(name)
+    costs, spelling = costs or CostModel(), spelling or Spelling()
+    panel = until(panel, as_of)
+    if chosen.get("assets") is not None:
+        own = asked_assets(chosen.pop("assets"), panel.symbols)
+        panel = panel.take(np.array([symbol in own for symbol in panel.symbols]), "not among the assets asked for")
+    desk = _Desk(panel, cls, chosen, costs)
+    check_format("generic", time_in_force, desk.lot)
+    whole = Account.of(account)
+    inside, rest = whole.within(panel.symbols, outside, spelling)
+    check_prices(inside, panel)
+    sizes = inside.sizes(panel.symbols)
+    check_priced(panel.symbols, sizes, panel.close[-1], panel.day(-1))
+    sold = rest if outside == "sell" else Account()
+    brought = [costs.cash_flow(np.array([-size]), np.array([sold.prices[one]])) for one, size in sold.shares.items()]
+    cash = whole.cash + sum(brought)
+    value = cash + float(sizes[sizes > 0.0] @ panel.close[-1, sizes > 0.0])
+    check_run(panel, cls, {**chosen, "trade_from": panel.dates[-1]}, value)
+    try:
+        decision = desk.decide(Balance(cash, sizes), None if state is None else Path(state).expanduser())
+    except Exception as problem:  # a user's own class may raise anything
+        raise failure_of(cls, problem) from problem
+    found = OrderList(panel, decision, costs, sizes, whole.cash, sold, reserve, name, time_in_force, currency, spelling)
+    return found.plan()
+
+
+class _Desk:
+    """A strategy that is asked once."""
+
+    def __init__(self, panel: MarketPanel, cls: type[TrackerStrategy], params: dict[str, Any], costs: CostModel) -> None:
+        check_params(cls, params)
+        self.panel, self.cls, self.costs = panel, cls, costs
+        self.params, self.p = params, SimpleNamespace(**{**default_params(cls), **params})
+        if FillMode.parse(self.p.fill) is FillMode.OPEN:
+            raise ParameterError(
+                "fill='open' sizes orders by the opening prices, which nobody knows the evening before; use fill=next_open"
+            )
+        settle_year(self.p, lambda: panel.periods_per_year)
+        self.tracker = cls.make_tracker(self.p, panel.symbols, costs, len(panel.targets))
+
+    @property
+    def lot(self) -> float:
+        """Smallest number of shares."""
+        return self.tracker.rebalancer.lot
+
+    def decide(self, balance: Balance, folder: Path | None) -> Decision:
+        """Learn from all bars, then decide at the last close, and size for the next open."""
+        panel, tracker, notes = self.panel, self.tracker, list[str]()
+        if self.p.rebalance != 1:
+            notes.append(f"rebalance={self.p.rebalance}: the schedule is not asked, this list is for a rebalance now")
+        if needs_cerebro(self.cls):
+            return self._by_cerebro(balance, notes if folder is None else [*notes, f"{folder}: {_NO_STATE}"])
+        if folder is None:
+            bar = learn(panel, tracker)
+        else:
+            tracker, bar, told = StateFolder(folder, self.bound_to()).learned(panel, tracker)
+            notes += told
+        route = JournalRoute(balance, books_out=False)
+        tracker.decide(bar, route)
+        if tracker.fill is not FillMode.CLOSE:
+            tracker.open(bar_before_the_open(bar), route)
+        return Decision(tracker, bar, np.zeros(panel.n_assets) if route.deltas is None else route.deltas, notes)
+
+    def _by_cerebro(self, balance: Balance, notes: list[str]) -> Decision:
+        """A strategy with hooks or lines of its own runs in cerebro, as in a paper account."""
+        panel, tracker = self.panel, self.tracker
+        wish = wish_by_cerebro(
+            until_tomorrow(panel), self.cls, self.params, self.costs, [balance] * panel.n_bars, panel.n_bars - 1, books_out=False
+        )
+        tracker.weights = np.zeros(panel.n_assets) if wish.weights is None else wish.weights
+        clock = PanelClock(panel)
+        clock.go_to(panel.n_bars - 1)
+        bar = PanelGate(clock, panel.symbols, panel.targets).read()
+        return Decision(tracker, bar, np.zeros(panel.n_assets) if wish.deltas is None else wish.deltas, notes)
+
+    def bound_to(self) -> dict[str, Any]:
+        """All that a kept state depends on beside the data."""
+        own = self.cls.alias_name or self.cls.__qualname__
+        named = f"{self.cls.__module__}:{self.cls.__qualname__}"
+        return {
+            "strategy": f"{own} {named}",
+            "params": json_text(vars(self.p)),
+            "costs": asdict(self.costs),
+            "symbols": list(self.panel.symbols),
+            "targets": list(self.panel.targets),
+            "code": strategy_fingerprint(self.cls),
+        }
