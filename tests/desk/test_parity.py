@@ -80,16 +80,14 @@ def test_cerebro_sends_the_same_within_limits_and_on_a_living_market(name: str, 
         params = {"margin": "2%"}
     panel = GAPS if "delist_after" in params else PANEL
     seen = [s for i, s in enumerate(panel.symbols) if np.isfinite(panel.close[[0, T], i]).all()]
-    held = {symbol: 40.0 for symbol in seen[:3]}
+    held = dict.fromkeys(seen[:3], 40.0)
     worth = sum(size * panel.close[T, panel.symbols.index(symbol)] for symbol, size in held.items())
     cash = 0.02 * worth
     plan = orders_for(panel.rows(0, T + 1), name, Account(cash, held), {**params, "fill": "close"}, costs=COSTS)
     run = {**params, "fill": "close", "holdings": held, "trade_from": panel.dates[T]}
     for broker in ("basket", "ordinary"):
         record = backtest(panel.rows(0, T + 3), name, {**run, "broker": broker}, costs=COSTS, cash=cash)
-        np.testing.assert_allclose(
-            signed(plan, panel.symbols), sent(record, panel.symbols, panel.dates[T]), rtol=0, atol=1e-9
-        )
+        np.testing.assert_allclose(signed(plan, panel.symbols), sent(record, panel.symbols, panel.dates[T]), rtol=0, atol=1e-9)
 
 
 def test_without_limits_every_close_of_a_run_has_its_list() -> None:
