@@ -85,7 +85,9 @@ def _csv_frame(file: Path, texts: Collection[str]) -> pd.DataFrame:
             if evidence.numbers:
                 numbers[name] = evidence
     told = csv.separator != "," or reading().decimal is not None or not all(evidence.point for evidence in numbers.values())
-    style = _style(list(numbers.values())) if told else PLAIN
+    # Between commas a decimal comma is not to be expected, and one in quotes stands between thousands.
+    plain = NumberStyle(".", ",") if any(evidence.comma_groups for evidence in numbers.values()) else PLAIN
+    style = _style(list(numbers.values())) if told else plain
     frame = pd.DataFrame({name: _column(column, name, name in numbers, style) for name, column in columns.items()})
     replace(csv, style=style).said()
     return frame

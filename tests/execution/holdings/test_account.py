@@ -27,6 +27,7 @@ def test_columns_are_called_as_people_call_them(tmp_path: Path, symbol: str, qua
 
 def test_separators_and_marks_of_other_countries(tmp_path: Path) -> None:
     assert read(tmp_path, "\ufeffsymbol;qty\nAAPL;10\nCASH;5\n") == Account(5.0, {"AAPL": 10.0})
+    assert read(tmp_path, "symbol;qty;price\nAAPL;10,5;1.234,5\nCASH;5,25;\n") == Account(5.25, {"AAPL": 10.5}, {"AAPL": 1234.5})
     assert read(tmp_path, "symbol\tqty\r\nAAPL\t10\r\n", cash=7.0) == Account(7.0, {"AAPL": 10.0})
 
 
@@ -73,18 +74,18 @@ def test_positions_of_interactive_brokers_as_they_are_exported(tmp_path: Path) -
         ("name,qty\nAAPL,1\n", "its columns are name, qty"),
         ("symbol,weight\nAAPL,1\n", "symbol .or ticker, instrument., and qty"),
         ("symbol,qty\nAAPL,ten\n", "the quantity of AAPL .row 2. is 'ten', which is no number"),
-        ("symbol,qty\nAAPL,\n", "which is no number"),
+        ("symbol,qty\nAAPL,\n", "a finite number, 0 for none"),
         ("symbol,qty\nAAPL,nan\n", "finite"),
         ("symbol,qty\nAAPL,inf\n", "finite"),
-        ("symbol;qty\nAAPL;1,5\n", "write a decimal point"),
+        ('symbol,qty\nAAPL,"1,5"\nMSFT,x\n', "write a decimal point"),
         ("symbol,qty\nAAPL,-3\n", "AAPL is short"),
         ("symbol,qty\nAAPL,3\nAAPL,4\n", "AAPL appears twice"),
         ("symbol,qty\n,3\n", "row 2 has no symbol"),
         ("symbol,qty,price\nAAPL,3,0\n", "a price is positive"),
         ("symbol,qty\nCASH,3\ncash,4\n", "two rows of CASH"),
-        ("symbol,qty,qty\nAAPL,3,4\n", "appears 2 times"),
-        ("symbol,qty\nAAPL,1,234\n", "row 2 has 3 cells"),
-        ('symbol,qty\n"AAPL,3\n', "no CSV"),
+        ("symbol,qty,qty\nAAPL,3,4\n", "stands 2 times"),
+        ("symbol,qty\nAAPL,1,234\n", "has 3 fields, the header has 2"),
+        ('symbol,qty\n"AAPL,3\n', "has 1 fields"),
         ("symbol,qty\nCASH,-5\n", "cash must be"),
         ("Statement,Header,Field Name,Field Value\nStatement,Data,Title,Activity\n", "Open Positions"),
     ],

@@ -64,7 +64,7 @@ class HoldingsOptions:
             return None, None, []
         whole = Account.read(self.holdings, cash=cash)
         inside, rest = whole.within(symbols, self.outside, self.names)
-        notes = []
+        notes = [f"{self.holdings} read as: {', '.join(whole.read_as)}"] if whole.read_as else []
         if cash is None and not whole.cash:
             notes.append(f"{self.holdings}: no row CASH and no --cash: the account has no cash")
         if rest.shares:

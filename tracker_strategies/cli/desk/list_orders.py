@@ -86,7 +86,7 @@ def show(plan: OrderPlan, options: OrderOptions) -> None:
     if len(plan):
         table = Table("symbol", "side", box=None, padding=(0, 2, 0, 0), title=f"orders for the session after {plan.as_of}")
         table.title_justify = "left"
-        for head in ("qty", "est_price", "est_value", "est_cost", "weight_now", "weight_target"):
+        for head in ("qty", "price", "value", "weight", "target"):
             table.add_column(head, justify="right")
         table.add_column("reason")
         table.add_column("batch", justify="right")
@@ -94,10 +94,9 @@ def show(plan: OrderPlan, options: OrderOptions) -> None:
             table.add_row(
                 plan.spelling.at(options.broker, order["symbol"]),
                 order["side"],
-                f"{order['qty']:,.6g}" if order["qty"] < 1e6 else f"{order['qty']:,.0f}",
+                f"{order['qty']:,.0f}" if float(order["qty"]).is_integer() else f"{order['qty']:,.4f}",
                 f"{order['est_price']:,.2f}",
                 f"{order['est_value']:,.2f}",
-                f"{order['est_cost']:,.2f}",
                 f"{order['weight_now']:.2%}",
                 f"{order['weight_target']:.2%}",
                 order["reason"],

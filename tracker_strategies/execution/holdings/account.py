@@ -36,6 +36,8 @@ class Account:
         Shares held of each name, >= 0; names with none are left out.
     prices : mapping of str to float
         Prices that the broker showed beside them, where it did.
+    read_as : tuple of str
+        What was guessed when it was read from a file.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Account:
     cash: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)
     prices: Mapping[str, float] = field(default_factory=dict)
+    read_as: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -73,12 +76,12 @@ class Account:
         ParameterError
             `cash` contradicts the file.
         """
-        file = Path(path).expanduser()
-        with naming(file):
-            found = read_holdings(file)
+        found = read_holdings(path)
+        with naming(Path(os.fspath(path))):
             if cash is not None and found.cash is not None and cash != found.cash:
                 raise ParameterError(f"its row CASH has {found.cash:,.2f} and --cash says {cash:,.2f}; keep one of them")
-            return cls(found.cash if cash is None and found.cash is not None else cash or 0.0, found.shares, found.prices)
+            there = found.cash if cash is None and found.cash is not None else cash or 0.0
+            return cls(there, found.shares, found.prices, found.notes)
 
     @classmethod
     def of(cls, given: Any, *, cash: float | None = None) -> Account:

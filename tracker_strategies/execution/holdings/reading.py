@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
+import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from datafeeds.errors import DataError
-from tracker_strategies.execution.holdings.tables import TextTable, read_rows, read_table
+from datafeeds.readers import read_any_table
+from datafeeds.readers.columns import naming
 
 #: What the columns may be called, letters and digits only.
 SYMBOL = ("symbol", "ticker", "instrument", "asset", "financialinstrument", "fininstrument")
@@ -18,6 +24,9 @@ SIDE, CURRENCY = ("side",), ("currency", "currencyprimary")
 #: The row of cash, by its symbol.
 CASH = "CASH"
 _ALLOWED = "symbol (or ticker, instrument), and qty (or quantity, shares, position, size)"
+#: Columns that stay texts, as the reader of tables writes their names.
+TEXTS = ("side", "currency", "currencyprimary", "financial_instrument", "fin_instrument")
+_STATEMENT = b"Statement,Header,"
 _GROUPED = re.compile(r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$")
 
 
@@ -28,9 +37,10 @@ class HeldRows:
     shares: dict[str, float] = field(default_factory=dict)
     prices: dict[str, float] = field(default_factory=dict)
     cash: float | None = None
+    notes: tuple[str, ...] = ()
 
 
-def read_holdings(file: Path) -> HeldRows:
+def read_holdings(path: str | os.PathLike[str]) -> HeldRows:
     """Read a file of holdings.
 
     Raises
@@ -38,32 +48,32 @@ def read_holdings(file: Path) -> HeldRows:
     DataError
         No such columns, a name that appears twice, a short position, something that is no number, several currencies.
     """
-    rows = read_rows(file)
-    statement = _statement(rows)
-    table, cash = statement if statement is not None else (read_table(file), None)
-    heads = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in reversed(table.header)}
-    found = {part: _column(heads, names) for part, names in _PARTS.items()}
-    if found["symbol"] is None or found["quantity"] is None:
-        raise DataError(f"its columns are {', '.join(table.header[:8])}; a file of holdings has {_ALLOWED}")
-    held = HeldRows(cash=cash)
-    symbols = table.column(found["symbol"])
-    amounts = table.column(found["quantity"])
-    blank = [""] * len(symbols)
-    prices, sides, currencies = (
-        blank if (name := found[part]) is None else table.column(name) for part in ("price", "side", "currency")
-    )
-    several = sorted({text for text in currencies if text})
-    if len(several) > 1:
-        raise DataError(f"its positions are in {', '.join(several)}; an account has one currency: keep the rows of one")
-    for number, (symbol, amount, price, side) in enumerate(zip(symbols, amounts, prices, sides, strict=True), 2):
-        _take(held, number, symbol, amount, price, side)
-    return held
+    file = Path(os.fspath(path)).expanduser()
+    with naming(file):
+        statement = _statement(file)
+    frame, notes = read_any_table(path, texts=TEXTS) if statement is None else (statement[0], ())
+    with naming(file):
+        heads = {re.sub(r"[^a-z0-9]", "", str(name).lower()): name for name in reversed(frame.columns)}
+        found = {part: next((heads[name] for name in names if name in heads), None) for part, names in _PARTS.items()}
+        if found["symbol"] is None or found["quantity"] is None:
+            raise DataError(f"its columns are {', '.join(frame.columns[:8])}; a file of holdings has {_ALLOWED}")
+        held = HeldRows(cash=None if statement is None else statement[1], notes=notes)
+        columns = {part: [""] * len(frame) if name is None else frame[name].tolist() for part, name in found.items()}
+        several = sorted({text for text in columns["currency"] if text})
+        if len(several) > 1:
+            raise DataError(f"its positions are in {', '.join(several)}; an account has one currency: keep the rows of one")
+        if not len(frame):
+            raise DataError("it has no rows")
+        cells = zip(*(columns[part] for part in ("symbol", "quantity", "price", "side")), strict=True)
+        for number, (symbol, amount, price, side) in enumerate(cells, 2):
+            _take(held, number, symbol, amount, price, side)
+        return held
 
 
 _PARTS = {"symbol": SYMBOL, "quantity": QUANTITY, "price": PRICE, "side": SIDE, "currency": CURRENCY}
 
 
-def _take(held: HeldRows, row: int, symbol: str, amount: str, price: str, side: str) -> None:
+def _take(held: HeldRows, row: int, symbol: str, amount: Any, price: Any, side: str) -> None:
     """One row."""
     if not symbol:
         raise DataError(f"row {row} has no symbol; fill it or delete the row")
@@ -78,14 +88,15 @@ def _take(held: HeldRows, row: int, symbol: str, amount: str, price: str, side: 
     if size < 0.0 or side.lower() == "short":
         raise DataError(f"{symbol} is short ({amount} in row {row}); trackers are long only: close the position, or leave it out")
     held.shares[symbol] = size
-    if price:
+    if price != "" and price == price:
         held.prices[symbol] = read_number(price, f"the price of {symbol} (row {row})")
         if not held.prices[symbol] > 0.0:
             raise DataError(f"the price of {symbol} is {price} in row {row}; a price is positive")
 
 
-def read_number(text: str, what: str) -> float:
+def read_number(cell: Any, what: str) -> float:
     """A number as brokers export it: 1,234.5, $1,234.50, and nothing else that could mean two things."""
+    text = str(cell)
     plain = text.replace("$", "").replace(" ", "")
     if _GROUPED.match(plain):
         plain = plain.replace(",", "")
@@ -95,20 +106,24 @@ def read_number(text: str, what: str) -> float:
         hint = "; write a decimal point" if "," in plain else ""
         raise DataError(f"{what} is {text[:40]!r}, which is no number{hint}") from None
     if not abs(value) < 1e15:
-        raise DataError(f"{what} is {text[:40]!r}; it must be a finite number")
+        raise DataError(f"{what} is {text[:40]!r}; it must be a finite number, 0 for none")
     return value
 
 
-def _column(heads: dict[str, str], names: Sequence[str]) -> str | None:
-    return next((heads[name] for name in names if name in heads), None)
-
-
-def _statement(rows: list[list[str]]) -> tuple[TextTable, float | None] | None:
+def _statement(file: Path) -> tuple[pd.DataFrame, float | None] | None:
     """The open positions and the cash of an activity statement of Interactive Brokers, whose rows begin with their section's
-    name; None for any other file.
+    name and are of different lengths; None for any other file.
     """
-    if len(rows[0]) < 3 or rows[0][:2] != ["Statement", "Header"]:
+    if not file.is_file():
         return None
+    with file.open("rb") as stream:
+        if not stream.read(len(_STATEMENT) + 3).removeprefix(codecs.BOM_UTF8).startswith(_STATEMENT):
+            return None
+    with file.open(encoding="utf-8-sig", newline="") as text:
+        try:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(text, strict=True)]
+        except (csv.Error, UnicodeDecodeError) as problem:
+            raise DataError(f"an activity statement that is no CSV in UTF-8 ({problem}); export it again") from None
     heads = [row[2:] for row in rows if row[:2] == ["Open Positions", "Header"]]
     if len(heads) != 1:
         raise DataError("an activity statement of Interactive Brokers without one section 'Open Positions'; export it with that")
@@ -117,7 +132,6 @@ def _statement(rows: list[list[str]]) -> tuple[TextTable, float | None] | None:
     if "DataDiscriminator" in header:  # lots and totals say the same again
         place = header.index("DataDiscriminator")
         kept = [row for row in kept if row[place] == "Summary"]
-    width = len(header)
-    table = TextTable(tuple(header), tuple(tuple((row + [""] * width)[:width]) for row in kept))
+    table = pd.DataFrame([(row + [""] * len(header))[: len(header)] for row in kept], columns=header)
     ends = [row for row in rows if row[:3] == ["Cash Report", "Data", "Ending Cash"] and "Base Currency Summary" in row[3:5]]
     return table, None if not ends else read_number(ends[0][4], "the ending cash")

@@ -6,13 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from datafeeds.errors import DataError
-from datafeeds.readers.columns import naming
+from datafeeds.readers import read_any_table
+from datafeeds.readers.words import plain_name
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.holdings.tables import read_table
 
 #: What stands between a share's root and its class, by who spells it.
 MARKS: Mapping[str, str] = MappingProxyType({"yahoo": "-", "alpaca": ".", "ibkr": " "})
@@ -57,20 +56,15 @@ class Spelling:
 
         An empty cell leaves the name to the rule.
         """
-        file = Path(path).expanduser()
-        with naming(file):
-            table = read_table(file)
-            heads = {head.strip().lower(): head for head in table.header}
-            brokers = [broker for broker in MARKS if broker in heads]
-            if "symbol" not in heads or not brokers:
-                shown, wanted = ", ".join(table.header[:8]), ", ".join(MARKS)
-                raise DataError(f"its columns are {shown}; a table of spellings has symbol and some of {wanted}")
-            names = table.column(heads["symbol"])
-            own = {}
-            for broker in brokers:
-                cells = table.column(heads[broker])
-                own[broker] = {name.strip(): cell.strip() for name, cell in zip(names, cells, strict=True) if cell.strip()}
-            return cls(own)
+        frame, _ = read_any_table(path, texts=tuple(MARKS))
+        heads = {plain_name(head): head for head in frame.columns}
+        brokers = [broker for broker in MARKS if broker in heads]
+        if "symbol" not in heads or not brokers:
+            shown, wanted = ", ".join(frame.columns[:8]), ", ".join(MARKS)
+            raise DataError(f"{os.fspath(path)}: its columns are {shown}; a table of spellings has symbol and some of {wanted}")
+        names = frame[heads["symbol"]]
+        cells = {broker: frame[heads[broker]] for broker in brokers}
+        return cls({b: {name: cell for name, cell in zip(names, cells[b], strict=True) if cell} for b in brokers})
 
     def at(self, broker: str, symbol: str) -> str:
         """The name of the data as a broker spells it."""
