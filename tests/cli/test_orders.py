@@ -130,6 +130,6 @@ def test_a_paper_account_begins_with_what_is_held(csv, holdings, tmp_path):
 def test_the_old_word_for_share_counts_is_kept_for_one_release(csv):
     old, new = (tracker("run", "pa", "--data", csv, "--coordinates", word, "--json") for word in ("holdings", "shares"))
     assert old.stdout == new.stdout
-    assert "FutureWarning: coordinates='holdings' is called 'shares' now" in old.stderr
-    assert "FutureWarning" not in new.stderr
+    assert "OldNameWarning: coordinates='holdings' is called 'shares' now" in old.stderr
+    assert "OldNameWarning" not in new.stderr
     refused(tracker("run", "pa", "--data", csv, "--coordinates", "lots"), "choose weights or shares")

@@ -38,9 +38,9 @@ from tracker_strategies.papertrade.market.tomorrow import until_tomorrow
 from tracker_strategies.research.learning import learn
 from tracker_strategies.runner import check_run
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.bar_lengths import settle_bars
 from tracker_strategies.strategies.feeds import asked_assets
 from tracker_strategies.strategies.registry import check_params, default_params, failure_of, load_strategy
-from tracker_strategies.strategies.year import settle_year
 
 FloatArray = NDArray[np.float64]
 
@@ -164,7 +164,7 @@ class _Desk:
             raise ParameterError(
                 "fill='open' sizes orders by the opening prices, which nobody knows the evening before; use fill=next_open"
             )
-        settle_year(self.p, lambda: panel.periods_per_year)
+        settle_bars(cls, self.p, lambda: panel.bar_length, panel.dates)
         self.tracker = cls.make_tracker(self.p, panel.symbols, costs, len(panel.targets))
 
     @property

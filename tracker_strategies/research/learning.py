@@ -20,7 +20,7 @@ def learn(panel: MarketPanel, tracker: Tracker, *, after: int = -1) -> Bar:
         levels, x = panel.target_close[:-1], panel.returns[:-1]
         y = tracker.target.returns(levels[:-1], levels[1:])
         tracker.run(x, y if tracker.target.each else y.tolist())
-        for day in panel.dates[:-2]:
+        for day in panel.dates[:-2] if tracker.schedule.every != 1 else ():
             tracker.schedule.due(day)
         after = panel.n_bars - 3  # the bar before the last is the first that it sees itself: the next return is measured from it
     for row in range(after + 1, panel.n_bars):
