@@ -39,7 +39,7 @@ def test_the_table_of_limits_is_complete_and_right():
 
 
 def test_every_command_of_the_page_exists():
-    from tracker_strategies.cli.paper import app
+    from tracker_strategies.cli.accounts.asking import app
 
     known = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert set(re.findall(r"tracker paper (\w+)", PAGE)) <= known

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from datafeeds import load_sample, read_panel
 from tests.markets import random_panel
 from tests.papertrade.harness import books_balance, contents, open_account, orders, step_through, values
-from tracker_strategies.cli.paper import app
+from tracker_strategies.cli.accounts.asking import app
 from tracker_strategies.errors import DataError, OutputError, ParameterError, TrackerError
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.live.watching import practise, wake_up, watch
@@ -156,7 +156,7 @@ def test_the_module_runs_as_a_program(folder, prices):
 
 
 def test_the_help_costs_no_heavy_import():
-    code = "import sys, tracker_strategies.cli.paper; print(*sys.modules)"
+    code = "import sys, tracker_strategies.cli.accounts.asking; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     assert not loaded & {"numpy", "pandas", "backtrader", "alpaca", "exchange_calendars", "sqlite3"}
 

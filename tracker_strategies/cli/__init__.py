@@ -10,15 +10,15 @@ import typer
 
 from datafeeds.errors import TrackerWarning
 from datafeeds.texts import plain
+from tracker_strategies.cli.accounts.asking import app as paper
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.desk.orders import orders
 from tracker_strategies.cli.leaderboard import leaderboard
 from tracker_strategies.cli.mandate import app as mandate
 from tracker_strategies.cli.metavars import command_of
 from tracker_strategies.cli.options import Adjust, AsJson, Force, RunOptions, commands, grouped, is_run_folder
-from tracker_strategies.cli.paper import app as paper
-from tracker_strategies.cli.sweep import app as sweep
-from tracker_strategies.cli.sweep import tune
+from tracker_strategies.cli.sweeps.asking import app as sweep
+from tracker_strategies.cli.sweeps.asking import tune
 from tracker_strategies.errors import ParameterError, TrackerError
 
 app = commands(

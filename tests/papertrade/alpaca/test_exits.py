@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from tests.papertrade.alpaca.market import NAMES, closes, evening, market, next_session, open_account, step
 from tests.papertrade.harness import books_balance, events, orders
-from tracker_strategies.cli.paper import app
+from tracker_strategies.cli.accounts.asking import app
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.errors import ExitError, ReconcileError
 from tracker_strategies.papertrade.views.status import status_of

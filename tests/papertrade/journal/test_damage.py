@@ -14,7 +14,7 @@ from tests.markets import random_panel
 from tests.papertrade.harness import books_balance, in_a_process, open_account, orders, state, step_through
 from tests.storm.damage.accounts import accounts
 from tests.storm.damage.trying import KINDS, try_case
-from tracker_strategies.cli.paper import app
+from tracker_strategies.cli.accounts.asking import app
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.errors import BrokerError, JournalError, ReconcileError
 from tracker_strategies.papertrade.journal.head import HeadFile, stamp_of

@@ -8,7 +8,7 @@ import pytest
 
 from datafeeds import MarketPanel
 from tests.papertrade.harness import COSTS, at_the_broker, books_balance, market, open_account, step_through
-from tracker_strategies.cli.paper_commands import show_report
+from tracker_strategies.cli.accounts.commands import show_report
 from tracker_strategies.papertrade.errors import ReconcileError, RiskError
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of

@@ -185,7 +185,7 @@ def run(
     if config is not None and (twice := [*(["strategies"] if strategies else []), *said(options)]):
         raise ParameterError(f"--config says what to run: leave out {' and '.join(twice)}, or the file")
     options.check(strategies or (), options.sources, options.fill)
-    from tracker_strategies.cli.sweep_commands import sweep_command
+    from tracker_strategies.cli.sweeps.commands import sweep_command
 
     sweep_command(strategies or (), options, work, config=config, out=out, retry=retry)
 
@@ -193,7 +193,7 @@ def run(
 @app.command("status")
 def status(folder: Folder, as_json: AsJson = False) -> None:
     """How far a sweep is, what failed, and when it will end; while it runs or afterwards."""
-    from tracker_strategies.cli.sweep_commands import status_command
+    from tracker_strategies.cli.sweeps.commands import status_command
 
     status_command(folder, as_json=as_json)
 
@@ -212,7 +212,7 @@ def report(
 
     Example: tracker sweep report runs/eps --objective excess_log_return
     """
-    from tracker_strategies.cli.sweep_commands import report_command
+    from tracker_strategies.cli.sweeps.commands import report_command
 
     report_command(folder, objective=objective, axes=(x, y), draws=draws, as_json=as_json)
 
@@ -237,6 +237,6 @@ def tune(
     tracker tune pa --range eps=1e-5:1e-2:log --search tpe --trials 40 --turnover-budget 0.02
     """
     options.check(strategies or (), (options.data,), options.fill)
-    from tracker_strategies.cli.sweep_commands import tune_command
+    from tracker_strategies.cli.sweeps.commands import tune_command
 
     tune_command(strategies or (), options, work, out=out, as_json=as_json)

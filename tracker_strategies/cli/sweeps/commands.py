@@ -1,4 +1,4 @@
-"""What the commands of :mod:`~tracker_strategies.cli.sweep` do."""
+"""What the commands of :mod:`~tracker_strategies.cli.sweeps.asking` do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracker_strategies.analysis.pages.judged import p_words
 from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.options import STOPPED, words
 from tracker_strategies.cli.progress import watching
-from tracker_strategies.cli.sweep import SearchOptions, SweepOptions, TuneOptions, WorkOptions
+from tracker_strategies.cli.sweeps.asking import SearchOptions, SweepOptions, TuneOptions, WorkOptions
 from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel

@@ -67,7 +67,7 @@ def init(
     Example: tracker paper init demo apas --data prices.csv --cost-bps 5 --limit max_weight=0.2
     """
     options.check([strategy])
-    from tracker_strategies.cli.paper_commands import open_account
+    from tracker_strategies.cli.accounts.commands import open_account
 
     open_account(folder, strategy, options)
 
@@ -86,7 +86,7 @@ def step(
 
     A line for cron: 30 17 * * 1-5  tracker paper step /path/to/demo
     """
-    from tracker_strategies.cli.paper_commands import take_step
+    from tracker_strategies.cli.accounts.commands import take_step
 
     take_step(folder, verify=verify, max_move=max_move, from_copy=from_copy, as_json=as_json)
 
@@ -99,7 +99,7 @@ def watch(
     max_move: Annotated[float | None, typer.Option(help="Believe a price that moved by up to this, while it watches.")] = None,
 ) -> None:
     """Step after every session, and sleep until the next by the exchange's calendar; with recorded history, at a chosen pace."""
-    from tracker_strategies.cli.paper_commands import keep_watch
+    from tracker_strategies.cli.accounts.commands import keep_watch
 
     keep_watch(folder, sessions=sessions, speed=speed, max_move=max_move)
 
@@ -111,7 +111,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """The account at a glance."""
-    from tracker_strategies.cli.paper_commands import show_status
+    from tracker_strategies.cli.accounts.commands import show_status
 
     show_status(folder, check=check, as_json=as_json)
 
@@ -125,7 +125,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """The account against its own backtest on the same bars: shortfall, missed fills, divergence, and a tear sheet."""
-    from tracker_strategies.cli.paper_commands import show_report
+    from tracker_strategies.cli.accounts.commands import show_report
 
     show_report(folder, out=out, as_json=as_json)
 
@@ -137,7 +137,7 @@ def halt(
     cancel_open: Annotated[bool, typer.Option("--cancel-open", help="Cancel orders that wait at the broker, too.")] = False,
 ) -> None:
     """Stop all sending at once, also in a step that runs now."""
-    from tracker_strategies.cli.paper_commands import halt_account
+    from tracker_strategies.cli.accounts.commands import halt_account
 
     halt_account(folder, reason, cancel_open=cancel_open)
 
@@ -145,7 +145,7 @@ def halt(
 @app.command()
 def resume(folder: Folder) -> None:
     """Go on after a halt."""
-    from tracker_strategies.cli.paper_commands import resume_account
+    from tracker_strategies.cli.accounts.commands import resume_account
 
     resume_account(folder)
 
@@ -158,7 +158,7 @@ def adopt(
     ] = False,
 ) -> None:
     """Take the broker's account over into the journal, when the two disagree."""
-    from tracker_strategies.cli.paper_commands import adopt_account
+    from tracker_strategies.cli.accounts.commands import adopt_account
 
     adopt_account(folder, as_shares=as_shares)
 
@@ -172,7 +172,7 @@ def flatten(
     ] = False,
 ) -> None:
     """Halt, cancel what waits, and sell everything, if need be past a journal that cannot be used."""
-    from tracker_strategies.cli.paper_commands import flatten_account
+    from tracker_strategies.cli.accounts.commands import flatten_account
 
     flatten_account(folder, yes=yes, strangers=strangers)
 
@@ -188,7 +188,7 @@ def limits(
 
     Example: tracker paper limits demo max_weight=0.2 max_turnover=none
     """
-    from tracker_strategies.cli.paper_commands import show_limits
+    from tracker_strategies.cli.accounts.commands import show_limits
 
     show_limits(folder, changes or [])
 
@@ -200,6 +200,6 @@ def export(
     kind: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
 ) -> None:
     """Write the whole journal as tables."""
-    from tracker_strategies.cli.paper_commands import export_account
+    from tracker_strategies.cli.accounts.commands import export_account
 
     export_account(folder, out, kind)

@@ -1,4 +1,4 @@
-"""What the commands of :mod:`tracker_strategies.cli.paper` do."""
+"""What the commands of :mod:`tracker_strategies.cli.accounts.asking` do."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import typer
 from rich.table import Table
 
 from datafeeds.texts import parse_pairs, plain
+from tracker_strategies.cli.accounts.asking import AccountOptions
 from tracker_strategies.cli.limits import sector_notes, sectors_of
-from tracker_strategies.cli.paper import AccountOptions
 from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade.account import PaperAccount

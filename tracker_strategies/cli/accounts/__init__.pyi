@@ -1,0 +1,1 @@
+from .asking import app as app

@@ -1,0 +1,2 @@
+from .asking import app as app
+from .asking import tune as tune
