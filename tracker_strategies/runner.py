@@ -32,6 +32,8 @@ from tracker_strategies.strategies.bar_lengths import length_for, settle_windows
 from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.feeds import asked_assets
+from tracker_strategies.strategies.index_weights import check_weights
+from tracker_strategies.strategies.index_weights.published import index_weights
 from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
 from tracker_strategies.strategies.start import first_date, settle_holdings
 from tracker_strategies.strategies.target import check_year
@@ -65,6 +67,8 @@ def check_run(
         if row >= panel.n_bars:
             raise ParameterError(f"trade_from={chosen['trade_from']!r}: the data end on {panel.day(-1)}, before the first trade")
     check_mandate(panel, cls, chosen, cash + worth, row=row)
+    if chosen.get("index_weights") is not None:
+        check_weights(cls, index_weights(chosen["index_weights"], panel.symbols).dates, panel.dates)
     return cls, chosen
 
 

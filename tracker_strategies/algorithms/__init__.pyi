@@ -1,5 +1,6 @@
 from .base import OnlineAlgorithm as OnlineAlgorithm
 from .baselines import ConstantWeights as ConstantWeights
+from .baselines import PublishedShares as PublishedShares
 from .baselines import StaticPortfolio as StaticPortfolio
 from .gradient import AROW as AROW
 from .gradient import FOBOS as FOBOS

@@ -18,6 +18,7 @@ import typer
 from datafeeds.market_source import MarketSource
 from datafeeds.texts import parse_pairs
 from tracker_strategies.cli.desk.held import HoldingsOptions
+from tracker_strategies.cli.known import KnownOptions
 from tracker_strategies.cli.limits import NAMES, MandateOptions
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
@@ -156,7 +157,7 @@ class CostOptions:
 
 
 @dataclass(frozen=True)
-class StrategyOptions(MandateOptions, CostOptions, MarketOptions):
+class StrategyOptions(KnownOptions, MandateOptions, CostOptions, MarketOptions):
     """A strategy on a market: within which limits and how it trades, and what it pays."""
 
     param: Param = None
@@ -185,6 +186,7 @@ class StrategyOptions(MandateOptions, CostOptions, MarketOptions):
         """Refuse what can be no strategy, market, parameter, fill mode or limit, before anything heavy is imported."""
         for name in names:
             check_name(name)
+        self.check_known()
         _ = self.market, self.params, self.fill_mode, self.limits
 
     def params_of(self, cls: type[TrackerStrategy]) -> dict[str, Any]:

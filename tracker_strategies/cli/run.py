@@ -26,9 +26,10 @@ from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
-from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.registry import (
     HIDDEN_PARAMS,
+    NAMES,
     check_params,
     default_params,
     failure_of,
@@ -96,13 +97,16 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     account, _, told = options.account(panel.symbols, options.cash)
     held = {} if account is None else {"holdings": dict(account.shares)}
     cash = account.cash if account is not None else START_CASH if options.cash is None else options.cash
-    runs = {label: (cls, options.params_of(cls) | held) for label, cls in zip(labels, classes, strict=True)}
+    named = dict(zip(labels, classes, strict=True))
+    known, used = options.weights_for(named, panel)
+    runs = {label: (cls, options.params_of(cls) | held | known.get(label, {})) for label, cls in named.items()}
     for label, (cls, params) in runs.items():
         with naming(label if len(runs) > 1 else ""):
             check_run(panel, cls, params, cash)
     notes = (
         *told,
-        *unknown_to(options.params, dict(zip(labels, classes, strict=True))),
+        *used,
+        *unknown_to(options.params, named),
         *sector_notes(options.limits, sectors, panel.symbols),
     )
     first = start_row(panel.dates, options.eval_from)
@@ -111,7 +115,8 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
     begins = {} if account is None else {"account": account.to_dict()}
-    asked = {label: {"strategy": label, "data": panel.fingerprint(), **options.asked, **begins} for label in places}
+    same = {"data": panel.fingerprint(), **options.asked, **begins}
+    asked = {label: {"strategy": label, **same, **known.get(label, {})} for label in places}
     for label, place in places.items():
         check_run_place(place, asked[label], force=options.force)
         if page is not None and place.resolve() in page.resolve().parents:
@@ -204,7 +209,7 @@ def show_strategies() -> None:
     console, every = Terminal(), default_params(TrackerStrategy)
     common = {k: v for k, v in every.items() if k not in HIDDEN_PARAMS and k not in KEYS}
     table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
-    for cls in STRATEGIES:
+    for cls in map(load_strategy, NAMES):
         own = {k: v for k, v in default_params(cls).items() if k not in HIDDEN_PARAMS and (k not in every or v != every[k])}
         about = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", (cls.__doc__ or "").strip().splitlines()[0])
         params = ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from datafeeds import MarketPanel, MarketSource
+from datafeeds import DataWarning, MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import DataError, OutputError, ParameterError, UniverseError
 from tracker_strategies.execution.holdings.account import Account
@@ -30,8 +31,8 @@ from tracker_strategies.papertrade.market.new_sessions import read_source, sessi
 from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.compose import settle_mandate
+from tracker_strategies.strategies.index_weights.published import plain_weights, settled_weights
 from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
-from tracker_strategies.strategies.share_counts.published import plain_weights
 
 #: Options that describe the source.
 SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
@@ -95,7 +96,7 @@ def write_account(
         seed=market.seed,
         renames=market.renames and absolute(market.renames),
         symbols=names,
-        params=limits_written_out(cls_, chosen, names),
+        params=limits_written_out(cls_, chosen, names, first),
         prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
         start=first,
         **{**({"clock": "replay"} if replay else {}), **options},
@@ -114,9 +115,11 @@ def write_account(
     return place
 
 
-def limits_written_out(strategy: type[TrackerStrategy], params: Mapping[str, Any], symbols: Sequence[str]) -> dict[str, Any]:
+def limits_written_out(
+    strategy: type[TrackerStrategy], params: Mapping[str, Any], symbols: Sequence[str], start: str
+) -> dict[str, Any]:
     """The params with the whole mandate, and weights of the index, as plain values: an account must not depend on a file that may
-    change.
+    change. Weights without a date are known from the first session on.
     """
     p = SimpleNamespace(**{**default_params(strategy), **params})
     mandate = settle_mandate(strategy, p, tuple(symbols))
@@ -124,6 +127,10 @@ def limits_written_out(strategy: type[TrackerStrategy], params: Mapping[str, Any
     others = {key: value for key, value in params.items() if key != "mandate" and (key not in KEYS or value is None)}
     if others.get("prior_weights") is not None:
         others["prior_weights"] = plain_weights(others["prior_weights"], tuple(symbols))
+    if others.get("index_weights") is not None:
+        others["index_weights"], notes = settled_weights(others["index_weights"], tuple(symbols), today=start)
+        for note in notes:
+            warnings.warn(note, DataWarning, stacklevel=2)
     return others | mandate.told()
 
 

@@ -4,6 +4,7 @@ from .base import strategy_of as strategy_of
 from .baselines import BuyAndHold as BuyAndHold
 from .baselines import ConstantWeight as ConstantWeight
 from .baselines import EqualWeight as EqualWeight
+from .baselines import Replicate as Replicate
 from .gradient import AdaGradTracker as AdaGradTracker
 from .least_squares import LeastSquaresTracker as LeastSquaresTracker
 from .passive_aggressive import APASTracker as APASTracker

@@ -54,6 +54,8 @@ def options(cls: Any, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[
             found[keyword] = n_targets
         elif keyword == "omega":
             found[keyword] = omega_of(p, n_targets)
+        elif keyword == "start" and getattr(p, "start_weights", None) is not None:
+            found[keyword] = p.start_weights
         elif keyword not in SUPPLIED and keyword not in cls.without:
             name = cls.called.get(keyword, keyword)
             value = getattr(p, name)

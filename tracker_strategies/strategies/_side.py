@@ -67,3 +67,11 @@ def side_information(p: Any) -> SideInformation:
         raise ParameterError(f"side={unknown[0]!r} is unknown; join any of {', '.join(makers)} with '+'")
     terms = [makers[name]() for name in dict.fromkeys(names)]
     return terms[0] if len(terms) == 1 else Sum(terms)
+
+
+def signal_of(p: Any) -> Any:
+    """The function of the param ``signal``, or None."""
+    signal = getattr(p, "signal", None)
+    if signal is not None and not callable(signal):
+        raise ParameterError(f"signal={signal!r} must be a function from a bar to one number per asset")
+    return signal

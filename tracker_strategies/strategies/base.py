@@ -28,11 +28,12 @@ from tracker_strategies.execution.tracker_route import TrackerRoute
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
-from tracker_strategies.strategies._side import names_positions
+from tracker_strategies.strategies._side import names_positions, signal_of
 from tracker_strategies.strategies.bar_lengths import settle_feeds
 from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import in_coordinates, settle_coordinates, settle_mandate
 from tracker_strategies.strategies.feeds import find_assets, find_targets
+from tracker_strategies.strategies.index_weights.informed import informed
 from tracker_strategies.strategies.name_order import known_names
 from tracker_strategies.strategies.start import first_date, settle_holdings
 from tracker_strategies.strategies.target import target_of
@@ -63,6 +64,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
         "shares": share counts, as in an index; then passive means that no order is sent. See
         :class:`~tracker_strategies.algorithms.Holdings`. "holdings" is its old name
+      - ``index_weights`` (None): known weights of the index: a mapping from dates to symbols and weights, or a file of symbol,
+        weight, date. A row counts from the bar after its date. The learner starts there; for ensembles they are the prior too
       - ``mandate`` (None): limits that hold in every decision: a :class:`~tracker_strategies.execution.Mandate`, a mapping of its
         keys, or the path of a TOML file with them. Every key is a param too, with the same meaning: ``max_names``,
         ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
@@ -98,6 +101,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("bars_per_year", None),
         ("bars_a_year", None),
         ("coordinates", "weights"),
+        ("index_weights", None),
         ("mandate", None),
         *((limit.name, limit.default or None) for limit in fields(Mandate)),
         ("max_tracking_error", None),
@@ -125,6 +129,9 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     windows: ClassVar[tuple[str, ...]] = ("listing_warmup", "delist_after")
     #: Whether :meth:`make_algorithm` puts its learners :func:`~.compose.in_coordinates` itself.
     sets_coordinates: ClassVar[bool] = False
+    #: Whether :meth:`make_algorithm` reads ``p.start_weights`` (learners with a ``start`` get them); needs them.
+    takes_index_weights: ClassVar[bool] = False
+    must_know_weights: ClassVar[bool] = False
     #: Whether it leans to something beside the target, so that a tracking-error budget has something to cut.
     tilts: ClassVar[bool] = False
     #: The name under which the command line knows the strategy; empty for abstract ones.
@@ -178,22 +185,25 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         order = known_names(symbols, may_hold(mandate, symbols), by_position=cls.by_position(p))
         names = symbols if order is None else tuple(symbols[i] for i in order)
         check_budget(cls, p)
-        algorithm = cls.make_algorithm(p, names, n_targets)
-        if not cls.sets_coordinates:
-            algorithm = in_coordinates(p, algorithm)
         tracker = Tracker(
-            algorithm,
+            algorithm := cls.algorithm_of(p, names, n_targets),
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance, p.calendar),
             Rebalancer(costs, mandate.lot),
             FillMode.parse(p.fill),
             target_of(p, n_targets, each=getattr(algorithm, "n_targets", 1) > 1),
-            signal=_signal(p),
+            signal=signal_of(p),
             order=order,
             keeper=keeper,
         )
         tracker.start = first_date(p.trade_from)
-        return tracker
+        return informed(cls, p, tracker, symbols, names, n_targets)
+
+    @classmethod
+    def algorithm_of(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """The algorithm, in the coordinates that the params ask for."""
+        algorithm = cls.make_algorithm(p, symbols, n_targets)
+        return algorithm if cls.sets_coordinates else in_coordinates(p, algorithm)
 
     @classmethod
     def by_position(cls, p: Any) -> bool:
@@ -223,7 +233,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
         others = [s.route.part.capital for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
-        capital = share_of(_or_none("capital", self.p.capital), others, broker)
+        capital = share_of(None if self.p.capital is None else number("capital", self.p.capital), others, broker)
         part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
         self.route = TrackerRoute(self, part)
@@ -274,17 +284,6 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         if not self._rows and self.tracker.waits:
             require_opens(bar, self.symbols)
         return bar
-
-
-def _or_none(name: str, value: Any) -> float | None:
-    return None if value is None else number(name, value)
-
-
-def _signal(p: Any) -> Any:
-    signal = getattr(p, "signal", None)
-    if signal is not None and not callable(signal):
-        raise ParameterError(f"signal={signal!r} must be a function from a bar to one number per asset")
-    return signal
 
 
 def strategy_of(learner: type[OnlineAlgorithm]) -> type[TrackerStrategy]:

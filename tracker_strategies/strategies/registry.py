@@ -45,7 +45,10 @@ NAMES: dict[str, tuple[str, str]] = {
     "equal-weight": ("baselines", "EqualWeight"),
     "buy-and-hold": ("baselines", "BuyAndHold"),
     "constant-weight": ("baselines", "ConstantWeight"),
+    "replicate": ("baselines", "Replicate"),
 }
+#: Strategies that cannot run without known weights of the index.
+NEED_WEIGHTS = ("replicate",)
 #: Names that have changed; the old ones go with the next release.
 OLD_NAMES = {"enhanced-ensemble": "tilted-ensemble", "EnhancedEnsembleTracker": "tilted-ensemble"}
 #: Params that have changed their names, likewise.

@@ -16,12 +16,12 @@ from datafeeds import MarketPanel, read_panel
 from tests.markets import random_panel
 from tests.storm.limits.own_learner import OWN
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.strategies.registry import NAMES
+from tracker_strategies.strategies.registry import NAMES, NEED_WEIGHTS
 
 WAYS = ("replay", "basket", "ordinary", "paper")
 #: How often each way is drawn: a paper account is slow.
 WAY_SHARES = (0.5, 0.22, 0.16, 0.12)
-STRATEGIES = (*NAMES, OWN)
+STRATEGIES = (*(name for name in NAMES if name not in NEED_WEIGHTS), OWN)
 #: Names come and go soon enough for a small market.
 LIVING = {"listing_warmup": 3, "delist_after": 4}
 COSTS = {

@@ -1,4 +1,4 @@
-"""Weights that never learn: the baseline beside which learning is judged."""
+"""Portfolios that never learn: the baselines beside which learning is judged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tracker_strategies.algorithms._kinds import Kinds, real
-from tracker_strategies.algorithms._validation import Array, Mask
+from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.base import OnlineAlgorithm
 from tracker_strategies.algorithms.registration import learner
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import InputError, ParameterError
 
 
 @learner()
@@ -75,14 +75,71 @@ class ConstantWeights(OnlineAlgorithm):
         stay = allowed if before is None else allowed & before
         if stay.any():
             w = np.zeros(self.n_assets)
-            w[stay] = self._learn(w[stay], w[stay], 0.0, 0.0, self.feasible, stay)
+            w[stay] = self._part(self.feasible, stay)
             w.setflags(write=False)
             self._w = w
         return self._w
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
-        if free is None:
-            return self._wish
+        return self._wish if free is None else self._part(W, free)
+
+    def _part(self, W: FeasibleSet, free: Mask) -> Array:
+        """Return the wish for some of the names, scaled to the mass that is theirs."""
         wish = self._wish[free]
         mass, total = float(getattr(W, "total", 1.0)), float(wish.sum())
         return wish * (mass / total) if total > 0.0 else np.full(wish.shape[0], mass / wish.shape[0])
+
+
+@learner()
+class PublishedShares(ConstantWeights):
+    r"""The share counts of an index whose weights are known: held until other weights are published.
+
+    Between two reviews an index holds a constant number of shares of each name, so that its weights drift with prices:
+    :math:`w_{t+1} = w_t \circ (1 + x_t) / (1 + w_t \cdot x_t)`.
+
+    Parameters
+    ----------
+    n_assets : int
+        Number of assets N.
+    start : array_like, shape (N,), optional
+        Weights of the index before the first round; uniform by default.
+
+    Notes
+    -----
+    Cost a round: O(N). A name that is absent keeps its part of the index; the others share it in proportion to theirs.
+
+    Examples
+    --------
+    >>> learner = PublishedShares(2, start=[0.5, 0.5])
+    >>> learner.update([0.10, 0.00], 0.05).round(4).tolist()
+    [0.5238, 0.4762]
+    >>> learner.publish([0.9, 0.1])
+    >>> learner.weights.tolist()
+    [0.9, 0.1]
+    """
+
+    def publish(self, weights: Any, *, error: type[ValueError] = InputError) -> None:
+        """Take the weights of the index as of now, >= 0 and of any positive sum; absent names get theirs when they come."""
+        weights = finite_vector("weights", weights, error, self.n_assets)
+        if weights.min() < 0.0 or not weights.sum() > 0.0:
+            raise error(
+                f"weights must be >= 0 with a positive sum, got {weights.min():g} as the least and {weights.sum():g} in all"
+            )
+        self._wish, self._drifted = weights / weights.sum(), True
+        w = self._wish
+        if self._active is not None:
+            w = np.zeros(self.n_assets)
+            w[self._active] = self._part(self.feasible, self._active)
+        w.setflags(write=False)
+        self._w = w
+
+    def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
+        grown = self._wish.copy()
+        if free is None:
+            grown *= 1.0 + x
+        else:
+            grown[free] *= 1.0 + x
+        total = float(grown.sum())
+        if total > 0.0:  # else all is lost, and what was held is as good as anything
+            self._wish, self._drifted = grown / total, True
+        return super()._learn(w, x, y, xx, W, free)

@@ -20,6 +20,8 @@ LEAST_PRIOR = 1e-3
 """What stands for a published weight of zero, in units of the smallest positive one."""
 WIDEST = 1e12
 """Spread of the prices over the index at which holdings are counted anew, from the day."""
+ANOTHER_INDEX = 0.1
+"""Published weights that miss more of the past than this part of what equal weights miss (in squares) are of another index."""
 FARTHEST = 1e30
 """Growth over the index beyond which a prior does not follow a price."""
 
@@ -125,6 +127,24 @@ class Members(Part):
             told = self._published.any()
             quiet = self._published if told else self._base * self._volatility.inverse(self.known)
         return np.array([quiet if each else equal for each in settings.quiet])
+
+    def start_at(self, weights: Array) -> None:
+        """Let every member hold these weights as of now; names that they do not know are left out.
+
+        Where they explain the past hardly better than equal weights do, it speaks of another index: it is forgotten.
+        """
+        start = np.where(self.known, np.maximum(weights, LEAST_WEIGHT), 0.0)
+        equal = self.known / np.count_nonzero(self.known)
+        known, guess = (self._missed(w / w.sum() / self._a) for w in (start, equal))
+        if known > ANOTHER_INDEX * guess:
+            self._moments.forget(np.ones(len(start), dtype=np.bool_))
+        self._V = np.tile(start / start.sum() / self._a, (len(self._V), 1))
+
+    def _missed(self, v: Array) -> float:
+        """Return the squared errors of the past, as the first member remembers it, that holdings v would have had."""
+        products = np.zeros(self._V.shape)
+        self._moments.times(np.tile(v, (len(self._V), 1)), (0,), products)
+        return float(v.dot(products[0]))
 
     def publish(self, weights: Array) -> None:
         """Put weights of the index as of now, >= 0 with a positive sum, in the place of the inverse volatility."""

@@ -81,8 +81,8 @@ class ShareCounts(OnlineAlgorithm):
     exact : bool, default False
         Solve each step by factorisation instead of conjugate gradients that end early. It tracks no better.
     prior_weights : array_like, shape (N,), optional
-        Known weights of the index at the start, or a proxy of sizes, >= 0: they take the place of the inverse volatility. Later
-        ones may be told by :meth:`publish`.
+        Known weights of the index at the start, or a proxy of sizes, >= 0: the portfolio and its members start there, and they
+        take the place of the inverse volatility. Later ones may be told by :meth:`publish`.
 
     Notes
     -----
@@ -145,7 +145,10 @@ class ShareCounts(OnlineAlgorithm):
         self.prior_weights = None
         if prior_weights is not None:
             self.publish(prior_weights, error=ParameterError)
-            self.prior_weights = finite_vector("prior_weights", prior_weights).tolist()
+            known = finite_vector("prior_weights", prior_weights)
+            self.prior_weights = known.tolist()
+            self._w = known / known.sum()
+            self._w.setflags(write=False)
 
     @property
     def _from_held(self) -> bool:
@@ -161,20 +164,24 @@ class ShareCounts(OnlineAlgorithm):
         """The parts of the members in the stack for the coming round, shape (K,)."""
         return self._stack.p.copy()
 
-    def publish(self, weights: Any, *, error: type[ValueError] = InputError) -> None:
-        """Tell the weights of the index as of now, or a proxy of its sizes: members that pull to the inverse volatility pull to
-        these from now on.
+    def publish(self, weights: Any, *, proxy: bool = False, error: type[ValueError] = InputError) -> None:
+        """Tell the weights of the index as of now: every member goes on from them, and those that pull to the inverse volatility
+        pull to them from now on.
 
         Parameters
         ----------
         weights : array_like, shape (N,)
-            >= 0, of any positive sum. A name with 0 counts as one of a thousandth of the smallest.
+            >= 0, of any positive sum. In the prior a name with 0 counts as one of a thousandth of the smallest.
+        proxy : bool, default False
+            Whether they are only a proxy of sizes: then they are a prior, and the members stay where they are.
         """
         weights = finite_vector("prior_weights", weights, error, self.n_assets)
         if weights.min() < 0.0 or not weights.sum() > 0.0:
             got = f"{weights.min():g} as the least and {weights.sum():g} in all"
             raise error(f"prior_weights must be >= 0 with a positive sum, got {got}")
         self._members.publish(weights)
+        if not proxy:
+            self._members.start_at(weights / weights.sum())
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
         members, stack, excess, returns, room = self._members, self._stack, x - y, x, 1.0

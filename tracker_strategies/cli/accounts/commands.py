@@ -20,6 +20,7 @@ from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.config import RiskLimits
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.schema import Kind
+from tracker_strategies.papertrade.opening import first_session
 from tracker_strategies.papertrade.step import StepResult
 from tracker_strategies.papertrade.views.status import AccountStatus, status_of
 from tracker_strategies.strategies.registry import check_params, load_strategy
@@ -39,9 +40,12 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
         held = {"holdings": account}
         for note in notes:
             Terminal(stderr=True).print(note, style="yellow", highlight=False, soft_wrap=True)
-    if options.limits.sectors is not None:
+    known: dict[str, dict[str, Any]] = {}
+    if options.limits.sectors is not None or options.index_weights is not None:
         panel = panel or options.market.open()
-        for note in sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols):
+        said = sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols)
+        known, told = options.weights_for({strategy: cls}, panel, today=first_session(panel, options.start or options.replay))
+        for note in (*said, *told):
             Terminal(stderr=True).print(note, style="yellow", highlight=False, soft_wrap=True)
     kept = ("start", "replay", "broker", "url", "calendar", "actions", "verify_every", "time_in_force")
     same = {name: getattr(options, name) for name in kept}
@@ -52,7 +56,7 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
         folder,
         strategy,
         options.market,
-        options.params_of(cls),
+        options.params_of(cls) | known.get(strategy, {}),
         panel=panel,
         limits=RiskLimits().changed(parse_pairs(options.limit or (), "--limit")),
         costs=options.costs,

@@ -32,7 +32,8 @@ from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe, UniverseEvent
-from tracker_strategies.strategies.share_counts.published import InformedTracker, Published
+from tracker_strategies.strategies.index_weights.informed import InformedTracker
+from tracker_strategies.strategies.index_weights.published import Published
 from tracker_strategies.strategies.target import Target
 from tracker_strategies.strategies.tracker import Tracker
 

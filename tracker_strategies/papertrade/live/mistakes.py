@@ -111,7 +111,7 @@ def _check_params(config: Any, own: type[TrackerStrategy], cls: Any, params: Map
     given = {key: value for key, value in params.items() if key != "assets"}
     known = {key: value for key, value in given.items() if hasattr(own.params, key)}
     opened = {key: value for key, value in config.params.items() if hasattr(own.params, key)}
-    mine, theirs = (_plain(limits_written_out(own, each, config.symbols)) for each in (opened, known))
+    mine, theirs = (_plain(limits_written_out(own, each, config.symbols, config.start)) for each in (opened, known))
     defaults = {key: getattr(own.params, key, None) for key in {*mine, *theirs}}
     wrong = [
         key

@@ -30,7 +30,7 @@ from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.spec import Sweep
 from tracker_strategies.research.sweeps.running.driver import Watcher, run_sweep
 from tracker_strategies.research.sweeps.running.store import read_rows
-from tracker_strategies.strategies.registry import NAMES, full_name, labels_of, load_strategy
+from tracker_strategies.strategies.registry import NAMES, NEED_WEIGHTS, full_name, labels_of, load_strategy
 
 Row = dict[str, Any]
 
@@ -94,7 +94,7 @@ def entrants(
     ablation : bool
         Also every combination of members, coordinates and cost term.
     """
-    names = names or [name for name in NAMES if name != "constant-weight"]
+    names = names or [name for name in NAMES if name not in ("constant-weight", *NEED_WEIGHTS)]
     labels = labels_of([load_strategy(name) for name in names])
     found = [entrant(name, label=label) for name, label in zip(names, labels, strict=True)]
     if skfolio:

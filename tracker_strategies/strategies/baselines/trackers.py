@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracker_strategies.algorithms import ConstantWeights, OnlineAlgorithm
+from tracker_strategies.algorithms import ConstantWeights, OnlineAlgorithm, PublishedShares
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.strategies.base import TrackerStrategy
 
@@ -50,6 +50,33 @@ class ConstantWeight(TrackerStrategy):
     def by_position(cls, p: Any) -> bool:
         """Where the weights are a sequence."""
         return p.weights is not None and not isinstance(p.weights, str | Mapping)
+
+
+class Replicate(TrackerStrategy):
+    """The index's own weights, where they are known: their share counts are held until the next row of them counts.
+
+    It buys nothing before the first row is known. The difference to the index is what the file does not say: rounding, names
+    without prices, and changes between its dates.
+
+    Params (beside those of :class:`TrackerStrategy`):
+      - ``index_weights`` (needed): the weights
+      - ``coordinates`` ("shares"): share counts are what it holds, so that there is no other choice
+    """
+
+    alias_name = "replicate"
+    params = (("coordinates", "shares"),)
+    sets_coordinates = takes_index_weights = must_know_weights = True
+
+    @classmethod
+    def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
+        """Share counts, from the weights that are known."""
+        if p.index_weights is None:
+            raise ParameterError("replicate holds the weights of the index: give them, as index_weights or --index-weights FILE")
+        if p.coordinates != "shares":
+            raise ParameterError(
+                f"coordinates={p.coordinates!r}: replicate holds share counts; leave the param out, or choose constant-weight"
+            )
+        return PublishedShares(len(symbols), start=getattr(p, "start_weights", None))
 
 
 def _not_excluded(p: Any) -> Any:

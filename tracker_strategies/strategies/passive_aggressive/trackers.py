@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tracker_strategies.algorithms import APAS, PA, PAS, SLAIT, Constant, MultiplicativePA, OnlineAlgorithm
 from tracker_strategies.strategies.base import TrackerStrategy
 from tracker_strategies.strategies.budget import lam_of, within_budget
@@ -21,6 +23,15 @@ class MultiplicativePATracker(TrackerStrategy):
 
     learner = MultiplicativePA
     without = ("task", "scale")
+
+    @classmethod
+    def options(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
+        """As for every learner; but a name that starts at zero would stay there."""
+        found = super().options(p, symbols, n_targets)
+        if "start" in found:
+            start = np.maximum(found["start"], 1e-3 * found["start"][found["start"] > 0.0].min())
+            found["start"] = start / start.sum()
+        return found
 
 
 class PASTracker(PATracker):

@@ -7,10 +7,8 @@ from typing import Any
 from tracker_strategies._checks import count
 from tracker_strategies.algorithms import FewNames, OnlineAlgorithm, ShareCounts
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.strategies.base import TrackerStrategy
-from tracker_strategies.strategies.share_counts.published import InformedTracker, published_weights
-from tracker_strategies.strategies.tracker import Tracker
+from tracker_strategies.strategies.index_weights.published import published_weights
 
 
 class EnsembleTracker(TrackerStrategy):
@@ -22,9 +20,11 @@ class EnsembleTracker(TrackerStrategy):
     :class:`~tracker_strategies.algorithms.ShareCounts`.
 
     Params (beside those of :class:`TrackerStrategy`):
-      - ``prior_weights`` (None): weights of the index, or a proxy of its sizes, where you have them: a mapping from symbols to
-        numbers for the first bar; a table with one row per date; or the path of a CSV file with columns symbol and weight, and
-        date where there are several. A row is used from the first bar on that is not before its date
+      - ``index_weights`` (None), of every strategy: here they are the start and the prior of two members, and later rows replace
+        that prior
+      - ``prior_weights`` (None): a proxy of the sizes in the index, of any sum, where its weights are not known: a mapping from
+        symbols to numbers for the first bar; a table with one row per date; or the path of a file with columns symbol and weight,
+        and date where there are several. A row counts from the bar after its date
       - ``max_names`` (None): most names held. The mixture then says what to follow, and the names that follow it best, by how
         names have moved together over the index, are held: see :class:`~tracker_strategies.algorithms.FewNames`
       - ``review`` ("20 sessions"), ``review_offset`` (0): bars between two choices of those names, and bars by which they are
@@ -35,7 +35,7 @@ class EnsembleTracker(TrackerStrategy):
 
     alias_name = "ensemble"
     diagnostic_lines: tuple[str, ...] = ("p_1", "p_2", "p_3", "p_4")
-    sets_coordinates = True
+    sets_coordinates = takes_index_weights = True
     params: Any = (("coordinates", "shares"), ("prior_weights", None), ("review", "20 sessions"), ("review_offset", 0))
     windows = (*TrackerStrategy.windows, "review", "review_offset")
 
@@ -47,23 +47,13 @@ class EnsembleTracker(TrackerStrategy):
                 f"coordinates={p.coordinates!r}: {cls.alias_name} learns share counts, so that its coordinates are shares; "
                 "leave the param out, or choose another strategy, such as least-squares"
             )
+        known = getattr(p, "start_weights", None)
         given = published_weights(p.prior_weights, symbols)
         review, offset = count("review", p.review), count("review_offset", p.review_offset, least=0)
         if offset >= review:
             raise ParameterError(f"review_offset={offset} must be below review={review}, the bars between two choices of names")
-        n, prior = len(symbols), None if given is None else given.at_start
+        n, prior = len(symbols), known if given is None else given.at_start
         if p.max_names is None:
             return ShareCounts(n, prior_weights=prior)
         # What a few names shall follow is the mixture itself, not a portfolio that goes half of the way to it.
         return FewNames(n, learner=ShareCounts(n, prior_weights=prior, eta=1.0), review=review, offset=offset)
-
-    @classmethod
-    def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
-        """What the strategy does on a bar; with dated weights of the index, it tells them to the learner."""
-        tracker = super().make_tracker(p, symbols, costs, n_targets)
-        if p.prior_weights is not None:
-            known = symbols if tracker._order is None else tuple(symbols[i] for i in tracker._order)
-            given = published_weights(p.prior_weights, known)
-            if given is not None and given.dates:
-                return InformedTracker.of(tracker, given)
-        return tracker

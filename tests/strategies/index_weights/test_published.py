@@ -8,7 +8,7 @@ from tests.markets import random_panel
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
-from tracker_strategies.strategies.share_counts.published import published_weights
+from tracker_strategies.strategies.index_weights.published import published_weights
 
 PANEL = random_panel(60, 5, seed=6)
 CLOSE = {"fill": "close"}
@@ -77,9 +77,9 @@ def test_what_cannot_be_meant_is_refused(given, words):
 
 def test_files_that_are_no_tables_of_weights_are_refused(tmp_path):
     for text, words in (
-        ("name,weight\nS1,1\n", "its columns are name, weight"),
+        ("who,weight\nS1,1\n", "no column 'symbol' among who, weight"),
         ("symbol,weight\nS1,1\nS1,2\n", "S1 stands twice"),
-        ("symbol,weight\n", "it is empty"),
+        ("symbol,weight\n", "no rows"),
     ):
         file = tmp_path / "weights.csv"
         file.write_text(text)

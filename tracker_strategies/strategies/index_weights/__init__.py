@@ -1,0 +1,5 @@
+"""Known weights of the index: read, dated, and told to trackers."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
