@@ -18,7 +18,7 @@ import typer
 from datafeeds.market_source import MarketSource
 from datafeeds.texts import parse_pairs
 from tracker_strategies.cli.desk.held import HoldingsOptions
-from tracker_strategies.cli.known import KnownOptions
+from tracker_strategies.cli.desk.known import KnownOptions
 from tracker_strategies.cli.limits import NAMES, MandateOptions
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
