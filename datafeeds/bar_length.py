@@ -45,6 +45,7 @@ class BarLength:
 
     Examples
     --------
+    >>> from datafeeds import BarLength
     >>> minute = BarLength("minute", 1, 98280.0)
     >>> minute.bars("20 sessions"), minute.bars("3 months"), minute.bars(20)
     (7800, 24570, 20)
@@ -71,6 +72,16 @@ class BarLength:
     def seconds(self) -> float:
         """Seconds from one bar of a session to the next; NaN for irregular bars and those of a day or longer."""
         return float(self.size * _SECONDS[self.unit]) if self.unit in _SECONDS else math.nan
+
+    @property
+    def word(self) -> str:
+        """What one bar is called in a sentence: minute, day, week; bar where it is irregular, bar of 5 minutes otherwise."""
+        return "bar" if self.unit == "irregular" else self.unit if self.size == 1 else f"bar of {self}"
+
+    def count(self, bars: int) -> str:
+        """A number of bars in words: 63 days, 1 week, 78 bars of 5 minutes."""
+        one, _, rest = self.word.partition(" ")
+        return f"{bars:,} {one}{'' if bars == 1 else 's'}{rest and f' {rest}'}"
 
     def __str__(self) -> str:
         return "irregular" if self.unit == "irregular" else f"{self.size} {self.unit}{'' if self.size == 1 else 's'}"
@@ -182,6 +193,8 @@ def bars_named(text: str) -> BarLength | None:
 def moment(date: np.datetime64) -> str:
     """A date for people, with the time of day where it has one.
 
+    >>> import numpy as np
+    >>> from datafeeds.bar_length import moment
     >>> moment(np.datetime64("2024-03-08T15:55")), moment(np.datetime64("2024-03-08"))
     ('2024-03-08 15:55', '2024-03-08')
     """

@@ -78,6 +78,7 @@ def session_hours(exchange: str, first: Any, last: Any) -> tuple[Days, Days]:
 
     Early closes are as early as they are, and summer time is that of the date.
 
+    >>> from datafeeds import session_hours
     >>> opens, closes = session_hours("XNYS", "2024-11-28", "2024-12-02")  # Thanksgiving, and the half day after it
     >>> closes.astype(str).tolist()
     ['2024-11-29T13:00:00', '2024-12-02T16:00:00']

@@ -68,7 +68,7 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
     row("source", f"{found['source']}: {found['n_bars']} bars x {found['n_assets']} assets, {found['first']} to {found['last']}")
     for left in found["cut"]:
         row("left off", left, "yellow")
-    row("bars a year", f"{found['periods_per_year']:g}")
+    row("bars", f"{found['bar_length']}, {found['periods_per_year']:,g} per year")
     row(
         "coverage",
         f"{found['coverage']['bars']:.2%} of all bars; {found['coverage']['complete_assets']:.0%} of the assets are complete",

@@ -32,12 +32,12 @@ def look_at(market: MarketSource, exchange: str | None = None) -> tuple[dict[str
 def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionReport | None = None) -> dict[str, Any]:
     """The report as plain data, for JSON.
 
-    Keys: ``source``, ``first``, ``last``, ``n_bars``, ``n_assets``, ``targets``, ``periods_per_year``, ``dropped``; ``cut``
-    (bars of the source before every target has begun, or after one has ended, which no run uses); ``coverage``
-    (share of all dates and assets with a bar, and of the assets with one on every date); ``gaps`` (symbol to the number of dates
-    without a bar between two bars); ``listings`` and ``delistings`` (symbol to its first bar after the first date, its last
-    before the last); ``joined`` and ``left`` (changes of the members in the period, where a list of them is given);
-    ``survivorship_warning``; ``cleaning`` (:meth:`datafeeds.CleaningReport.as_dict`); ``tracking`` (one entry per target:
+    Keys: ``source``, ``first``, ``last``, ``n_bars``, ``n_assets``, ``targets``, ``bar_length``, ``periods_per_year``,
+    ``dropped``; ``cut`` (bars of the source before every target has begun, or after one has ended, which no run uses);
+    ``coverage`` (share of all dates and assets with a bar, and of the assets with one on every date); ``gaps`` (symbol to the
+    number of dates without a bar between two bars); ``listings`` and ``delistings`` (symbol to its first bar after the first
+    date, its last before the last); ``joined`` and ``left`` (changes of the members in the period, where a list of them is
+    given); ``survivorship_warning``; ``cleaning`` (:meth:`datafeeds.CleaningReport.as_dict`); ``tracking`` (one entry per target:
     :func:`tracking_floor`); ``sessions`` (:meth:`datafeeds.SessionReport.as_dict` or None).
     """
     has, T = panel.has_bar, panel.n_bars
@@ -55,6 +55,7 @@ def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionRep
         "n_bars": T,
         "n_assets": panel.n_assets,
         "targets": list(panel.targets),
+        "bar_length": str(panel.bar_length),
         "periods_per_year": panel.periods_per_year,
         "dropped": dict(panel.dropped),
         "cut": list(panel.cut),

@@ -77,7 +77,7 @@ def test_an_information_ratio_per_bar_is_called_one(loser):
     e = record.returns - record.index_returns[:, 0]
     assert number(page, "Information Ratio", 1) == pytest.approx(e.mean() / e.std(ddof=1), abs=0.0051)
     assert abs(e.mean() / e.std(ddof=1) * 252**0.5) > 1.0  # a reader who took it for a yearly one would be far off
-    assert "information ratio is per bar, not annualised" in " ".join(page.split())
+    assert "information ratio is per return, not annualised" in " ".join(page.split())
 
 
 def test_a_recovery_factor_without_a_sign_is_called_one(loser):

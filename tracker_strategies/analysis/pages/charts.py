@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.metrics import drawdown
 from tracker_strategies.analysis.pages.words import percent
 from tracker_strategies.analysis.record import RunRecord
@@ -240,7 +241,7 @@ def rolling_error(record: RunRecord, target: int | None = None) -> Chart | None:
     ax.set_ylim(bottom=0.0)
     percent_axis(ax.yaxis)
     legend = (("RMS", PORTFOLIO), ("Centred", OTHERS[0]), ("RMS, whole period", INDEX))
-    note = f"Against {against(record, target)}, last {window} bars, annualised."
+    note = f"Against {against(record, target)}, last {BarLength.usual(record.dates).count(window)}, annualised."
     return finish(figure, "Rolling tracking error", legend, note, number=0 if target is None else target + 1)
 
 
@@ -259,7 +260,7 @@ def trading(record: RunRecord) -> Chart:
     bottom.set_ylim(bottom=0.0)
     bottom.yaxis.set_major_locator(MaxNLocator(3))
     bottom.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.4g}"))
-    per = f"Turnover per bar, mean of {round(float(size.mean()))}" if bars > 240 else "Turnover per bar"
+    per = f"Turnover per {BarLength.usual(record.dates).word}" + (f", mean of {round(float(size.mean()))}" if bars > 240 else "")
     return finish(figure, "Turnover and cost", ((per, PORTFOLIO), ("Cumulated cost, bp", LOSS)))
 
 

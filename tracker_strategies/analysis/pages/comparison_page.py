@@ -22,7 +22,7 @@ from tracker_strategies.analysis.inference.runs import differences, judge_runs, 
 from tracker_strategies.analysis.inference.verdicts import Judged
 from tracker_strategies.analysis.pages.judged import EXPLAINED, judged_table
 from tracker_strategies.analysis.pages.page import check_page, render, source, write_page
-from tracker_strategies.analysis.pages.words import FIGURES, figure, keys_of, why_unscored, year_words
+from tracker_strategies.analysis.pages.words import FIGURES, bars_in_words, figure, keys_of, why_unscored, year_words
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import Run, as_record
 from tracker_strategies.errors import DataError, ParameterError
@@ -182,7 +182,7 @@ def comparison_page(fields: Sequence[Field], title: str, lead: str = "") -> str:
         most=most,
         colours=N_COLOURS,
         explained=EXPLAINED,
-        year=year_words(fields[0].periods_per_year),
+        year=year_words(fields[0].periods_per_year, fields[0].dates),
         data={"colours": N_COLOURS, "fields": [_data(field, most) for field in fields]},
     )
 
@@ -209,7 +209,7 @@ def _lead(field: Field) -> str:
     if field.dates is None:
         return f"{len(field.curves)} runs."
     first, last = (str(field.dates[i].astype("datetime64[D]")) for i in (0, -1))
-    return f"{field.name}: {len(field.curves)} runs, {first} to {last}, {len(field.dates) - 1:,} bars. All figures after costs."
+    return f"{field.name}: {len(field.curves)} runs, {first} to {last}, {bars_in_words(field.dates)}. All figures after costs."
 
 
 def _data(field: Field, most: int) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, Chart
 from tracker_strategies.analysis.pages.page import part
+from tracker_strategies.analysis.pages.quantstats_bars import daily_levels, made_from, rows_in_bars
 from tracker_strategies.errors import DataError, MissingExtraError, PageWarning
 
 #: QuantStats' colours, translated like our own. #262626 and white text stay: they are the figures in the heat map's cells.
@@ -58,7 +59,8 @@ def quantstats_body(
     ----------
     value, index : Series of T levels
         Finite, positive, on the same dates: naive, ascending, no repetition. The first row is the base on which nothing has been
-        earned yet; QuantStats gets the T - 1 returns after it.
+        earned yet; QuantStats gets the T - 1 returns after it. It takes each for that of a day: from bars shorter than a day the
+        returns of days are compounded, and rows about days are named by the bars where those are longer.
     periods_per_year : float, optional
         Bars in a year; by default told from the dates. Rounded to a whole number, because QuantStats also uses it as a window.
     number : int, default 0
@@ -82,11 +84,10 @@ def quantstats_body(
     if not value.index.equals(index.index):
         odd = value.index.symmetric_difference(index.index)
         raise DataError(f"value and index must have the same dates, but {len(odd)} are in one only, the first {odd[0]}")
-    year = (
-        BarLength.usual(value.index.to_numpy().astype("datetime64[ns]")).per_year
-        if periods_per_year is None
-        else periods_per_year
-    )
+    length = BarLength.usual(value.index.to_numpy().astype("datetime64[ns]"))
+    year = length.per_year if periods_per_year is None else periods_per_year
+    if length.intraday:
+        value, index, year = daily_levels(value), daily_levels(index), year / length.per_session
     returns, benchmark = (levels.pct_change(fill_method=None).iloc[1:] for levels in (value, index))
     reason = why_not(returns, benchmark)
     if reason:
@@ -100,6 +101,7 @@ def quantstats_body(
     except Exception as error:
         warnings.warn(f"QuantStats failed: {type(error).__name__}: {error}", PageWarning, stacklevel=2)
         return part("notice", f"No QuantStats report: it failed with {type(error).__name__}.")
+    page = rows_in_bars(page, length).replace("Computed by QuantStats", f"Computed{made_from(length)} by QuantStats")
     return _dress(page, value, index, year, number)
 
 

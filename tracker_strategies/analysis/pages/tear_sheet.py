@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
 from tracker_strategies.analysis.pages import charts, charts_held
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, check_page, render, write_page
@@ -20,6 +21,7 @@ from tracker_strategies.analysis.pages.quantstats_page import check_levels, quan
 from tracker_strategies.analysis.pages.words import (
     EXTRA,
     FIGURES,
+    bars_in_words,
     figure,
     number,
     percent,
@@ -89,7 +91,7 @@ def _beside(record: RunRecord, baseline: RunRecord) -> RunRecord:
 
 def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
     dates = pd.DatetimeIndex(record.dates)
-    span = f"{_day(dates[0])} to {_day(dates[-1])}, {len(dates) - 1:,} bars"
+    span = f"{_day(dates[0])} to {_day(dates[-1])}, {bars_in_words(record.dates)}"
     several = range(len(record.targets)) if len(record.targets) > 1 else ()
     tables = []
     if baselines:
@@ -120,7 +122,7 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
         charts=[chart for chart in drawn if chart],
         weights=_weights(record),
         parameters=record.params,
-        year=year_words(record.periods_per_year),
+        year=year_words(record.periods_per_year, record.dates),
         strategy=record.strategy,
         performance=[(name, _performance(record, j)) for j, name in enumerate(record.targets)],
     )
@@ -140,6 +142,8 @@ def _day(date: pd.Timestamp) -> str:
 
 def _tiles(record: RunRecord) -> list[Tile]:
     m, year = record.metrics(), record.periods_per_year
+    length = BarLength.usual(record.dates)
+    per = f"per {length.word}"
     growth = record.growth[-1] / record.growth[0] - 1, record.index[-1, 0] / record.index[0, 0] - 1
     paid_in = 0.0 if record.flow is None else float(record.flow.sum())
     effective = charts.effective_names(record.weights[1:])
@@ -158,16 +162,16 @@ def _tiles(record: RunRecord) -> list[Tile]:
     entry = ("against the index, in ", own("entry_bars"), " bars; bought ", own("entry_turnover"), ", cost ")
     limits = "no limits were set" if record.breaches is None else "bars, by prices"
     details: dict[str, tuple[Word, ...]] = {
-        "te_rms": (f"per bar; {percent(annualised(m['te_rms'], year), 2)} annualised",),
-        "te_centred": (f"per bar; {percent(annualised(m['te_centred'], year), 2)} annualised",),
+        "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised",),
+        "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
         "tracking_difference": (f"portfolio {signed_percent(growth[0])}, index {signed_percent(growth[1])}",),
         "excess_log_return": (f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",),
         "final_value": (f"from {record.value[0]:,.0f}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),),
-        "turnover": (f"of value per bar; {number(100 * m['turnover'] * year)}\u202f% a year",),
-        "cost_bps": (f"per bar; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",),
+        "turnover": (f"of value {per}; {number(100 * m['turnover'] * year)}\u202f% a year",),
+        "cost_bps": (f"{per}; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",),
         "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",),
-        "n_bars": (f"{year:g} per year",),
+        "n_bars": (f"{'' if length.unit == 'irregular' else 'of '}{length}, {year:,g} per year",),
         "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
         "breaches_passive": (f"{limits}; forced on ", own("breaches_forced"), ", by a decision on ", own("breaches_active")),
         "idle_cash": ("of the account, in cash because a limit forces it",),

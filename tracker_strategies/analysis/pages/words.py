@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from datafeeds.bar_length import BarLength, moment
 from tracker_strategies.analysis.metrics import annualised
 from tracker_strategies.analysis.pages.page import Cell
 from tracker_strategies.analysis.record import RunRecord
@@ -78,11 +80,17 @@ def why_unscored(record: RunRecord) -> str:
     """Why no bar of a run is scored, and what to do, as a part of a sentence."""
     run = record.whole or record
     if run.entry.row is not None:
-        there = str(run.dates[run.entry.row].astype("datetime64[D]"))
+        there = moment(run.dates[run.entry.row])
         return f"because the account got to its target only at the close of {there} and nothing is left after it: give more bars"
     if run.turnover.any():
         return "because the account never got to its target: raise entry_turnover, or give more bars"
     return "because the account never bought anything: look at its cash, and whether its orders were rejected"
+
+
+def bars_in_words(dates: NDArray[np.datetime64]) -> str:
+    """The number of bars after the first date and how long they are: 1,560 bars of 1 minute."""
+    length = BarLength.usual(dates)
+    return f"{len(dates) - 1:,} {'irregular bars' if length.unit == 'irregular' else f'bars of {length}'}"
 
 
 def keys_of(metrics: Sequence[Mapping[str, float]]) -> list[str]:
@@ -90,9 +98,12 @@ def keys_of(metrics: Sequence[Mapping[str, float]]) -> list[str]:
     return [key for key in FIGURES if all(key in m for m in metrics)]
 
 
-def year_words(periods_per_year: float | None) -> str:
-    """How many bars a year has, as the end of a sentence; nothing where it is not known."""
-    return "" if periods_per_year is None else f"; a year has {periods_per_year:g} bars"
+def year_words(periods_per_year: float | None, dates: NDArray[np.datetime64] | None = None) -> str:
+    """How long a bar is and how many a year has, as the end of a sentence; nothing where it is not known."""
+    if periods_per_year is None:
+        return ""
+    long = "" if dates is None else f"; bars are {'' if (n := str(BarLength.usual(dates))) == 'irregular' else 'of '}{n}"
+    return f"{long}; a year has {periods_per_year:,g} bars"
 
 
 def unscored(records: Sequence[RunRecord]) -> list[str]:

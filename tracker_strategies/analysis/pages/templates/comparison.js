@@ -77,7 +77,7 @@
     place.replaceChildren();
     figure.hidden = !curves[kind].length || (kind === "error" && curves.width < 5);
     if (figure.hidden) return null;
-    if (kind === "error") figure.querySelector("p").textContent = `RMS over ${curves.width} bars, ${field().periods ? "annualised" : "a bar"}.`;
+    if (kind === "error") figure.querySelector("p").textContent = `RMS over ${curves.width} bars, ${field().periods ? "annualised" : "per bar"}.`;
     const visible = shown();
     const series = curves[kind].map((_, i) =>
       kind === "growth" && i === curves[kind].length - 1
