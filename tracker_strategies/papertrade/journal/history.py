@@ -14,7 +14,7 @@ from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.market import corporate_actions as actions
 from tracker_strategies.papertrade.market.corporate_actions import Action
-from tracker_strategies.papertrade.market.tomorrow import until_tomorrow
+from tracker_strategies.papertrade.market.tomorrow import with_tomorrow
 
 FloatArray = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ class History:
         return np.ones(len(self.config.symbols)) if self.factors is None else self.factors[row]
 
     def panel_until_tomorrow(self) -> MarketPanel:
-        """All sessions in units, and one more that has not happened: see :func:`.until_tomorrow`."""
+        """All sessions in units, and one more that has not happened: see :func:`.with_tomorrow`."""
         prices, levels = self.bars.prices, self.bars.levels
         kinds = self.config.prices
         if self.factors is not None:
@@ -100,12 +100,15 @@ class History:
         seen = np.isfinite(levels)
         rows = np.maximum.accumulate(np.where(seen, np.arange(len(levels))[:, None], 0), axis=0)
         carried = np.take_along_axis(levels, rows, axis=0)
-        dates, config = np.array(self.bars.sessions, dtype="datetime64[ns]"), self.config
-        close = table.pop("close")
-        panel = MarketPanel(
-            dates, config.symbols, close, config.targets, carried, target_seen=seen, source=config.source, **table
+        return with_tomorrow(
+            dates=np.array(self.bars.sessions, dtype="datetime64[ns]"),
+            symbols=self.config.symbols,
+            targets=self.config.targets,
+            target_close=carried,
+            target_seen=seen,
+            source=self.config.source,
+            **table,
         )
-        return until_tomorrow(panel)
 
 
 _ACTIONS = "select session, symbol, kind, coalesce(value, 'nan'), text, factor, origin from actions order by id"
