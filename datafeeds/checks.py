@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from datafeeds.bar_length import moment
 from datafeeds.errors import DataError, DataWarning, UniverseError
+from datafeeds.texts import did_you_mean
 
 FloatArray = NDArray[np.float64]
 
@@ -97,8 +98,9 @@ def check_frame(prices: pd.DataFrame, targets: Sequence[str]) -> None:
     """Refuse a wide frame without the targets, with a column twice, with text, or without naive dates."""
     missing = [name for name in targets if name not in prices]
     if missing:
-        shown = ", ".join(map(str, prices.columns[:5]))
-        raise UniverseError(f"no column named {missing[0]!r} to track among {shown}, ...; name it with --index / targets=")
+        shown = ", ".join(map(str, prices.columns[:5])) + (", ..." if len(prices.columns) > 5 else "")
+        near = did_you_mean(missing[0], prices.columns)
+        raise UniverseError(f"no column named {missing[0]!r} to track among {shown}; name it with --index / targets={near}")
     if prices.columns.has_duplicates:
         raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
     if not all(map(pd.api.types.is_numeric_dtype, set(prices.dtypes))):

@@ -65,6 +65,8 @@ class MarketPanel:
         What :func:`datafeeds.clean` found and did, if it was asked.
     cut : tuple of str
         Bars of the source that were left off because a target had not begun or had ended, in words.
+    read_as : tuple of str
+        What the reader guessed about the file, in words: "semicolons", "decimal comma", "day first".
 
     Raises
     ------
@@ -88,6 +90,7 @@ class MarketPanel:
     at_decision: BoolArray | None = None
     cleaning: CleaningReport | None = None
     cut: tuple[str, ...] = ()
+    read_as: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Validate, and freeze the arrays: a panel is shared, so nobody may write to it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,23 +17,29 @@ import pandas as pd
 from datafeeds.choices import GAP_POLICIES, SYNTHETIC, Adjustment, check_choice
 from datafeeds.cleaning.cleaner import clean as cleaned
 from datafeeds.errors import DataError, ParameterError, UniverseError
+from datafeeds.index_levels import Targets, chosen, only_names, target_names, with_targets
 from datafeeds.log import log
+from datafeeds.own_frames import frames_in_memory
 from datafeeds.panel import MarketPanel
-from datafeeds.readers.bar_files import folder_frames, long_frames, read_long_table, read_ticker_folder
+from datafeeds.readers.bar_files import folder_frames, long_frames
 from datafeeds.readers.bars import Frames
 from datafeeds.readers.columns import naming, one_line
-from datafeeds.readers.dates import parse_dates
+from datafeeds.readers.containers import plain_file, split_inside
 from datafeeds.readers.headers import shorten
-from datafeeds.readers.wide_files import WideTable, read_table, read_unless
-from datafeeds.readers.words import LONG_TABLE_COLUMNS, is_long_header
+from datafeeds.readers.reading import Reading, noted, reading_as
+from datafeeds.readers.wide_files import frames_of_table, read_frames, read_unless
+from datafeeds.readers.words import is_long_header
 from datafeeds.synthetic.market import index_names, synthetic_market
-from datafeeds.texts import parse_pairs
+from datafeeds.texts import did_you_mean, parse_pairs
 from datafeeds.universe.members import Members, with_members
 from datafeeds.universe.renames import read_renames, rename
 
+#: Where prices may come from, and the names of `only` and `exclude`.
+Source = str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | MarketPanel
+Choice = tuple[tuple[str, ...], tuple[str, ...]]
 #: Named sources beside the path of a file.
 SOURCES = ("sample", SYNTHETIC)
-_ALTERNATIVES = "use sample, synthetic, or the path of a CSV or Parquet file, or of a folder with one file per ticker"
+_ALTERNATIVES = "use sample, synthetic, or the path of a CSV, Parquet or Excel file, or of a folder with one file per ticker"
 _YAHOO = re.compile(r"yahoo:(?P<tickers>.+?):(?P<start>\d{4}-\d\d-\d\d)(?::(?P<end>\d{4}-\d\d-\d\d))?")
 
 
@@ -67,11 +75,13 @@ def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "IND
     -----
     The peak of memory is about three times the array of prices, for Parquet.
     """
-    file = Path(path).expanduser()
-    with naming(file):
+    file, part = split_inside(path)
+    with reading_as(Reading()) as how, naming(file):
         if file.is_dir():
             raise DataError("is a folder; give the path of one CSV or Parquet file")
-        return _build(read_table(_existing(file)), targets, gaps, file.name)
+        with plain_file(_existing(file), part) as plain:
+            frames = read_frames(plain)
+        return _panel(frames, target_names(targets), gaps, file.name, how)
 
 
 def _existing(file: Path) -> Path:
@@ -87,12 +97,12 @@ def load_sample(targets: str | Sequence[str] = "INDEX") -> MarketPanel:
     returns on it are biased upwards. `datafeeds/sample/PROVENANCE.md` tells the whole story.
     """
     with resources.as_file(resources.files("datafeeds") / "sample" / "sp500_20.csv.gz") as path:
-        return _build(read_table(path), targets, "error", "sample")
+        return _panel(read_frames(path), target_names(targets), "error", "sample", Reading())
 
 
 def open_source(
-    source: str | os.PathLike[str],
-    targets: str | Sequence[str] = "INDEX",
+    source: Source,
+    targets: Targets = "INDEX",
     *,
     gaps: str = "error",
     seed: int = 0,
@@ -100,28 +110,37 @@ def open_source(
     members: Members | None = None,
     renames: str | os.PathLike[str] | None = None,
     clean: str | None = None,
+    index: pd.Series | pd.DataFrame | str | os.PathLike[str] | None = None,
+    only: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    dates: str | None = None,
+    decimal: str | None = None,
+    calendar: str | None = None,
 ) -> MarketPanel:
-    """The panel that a SOURCE of the command line stands for.
+    """The panel that a SOURCE of the command line stands for, or that frames in memory hold.
 
     Parameters
     ----------
-    source : {"sample", "synthetic[:KEY=VALUE,...]", "yahoo:TICKERS:START[:END]"} or path
+    source : {"sample", "synthetic[:KEY=VALUE,...]", "yahoo:TICKERS:START[:END]"}, path, DataFrame or mapping
         The bundled prices, :func:`synthetic_market`, with arguments or its defaults, Yahoo, or files: a wide CSV or Parquet file
-        (:func:`read_panel`), a long table, told by its columns (:func:`~datafeeds.read_long_table`), or a folder with
-        one file per ticker (:func:`~datafeeds.read_ticker_folder`). A file that is really called `sample` is
-        reached as `./sample`.
+        (:func:`read_panel`), one with two layers of names as yfinance writes it, a long table, told by its columns
+        (:func:`~datafeeds.read_long_table`), a sheet of an Excel workbook (``FILE.xlsx:Sheet``), a zip archive with one table, or
+        a folder with one file per ticker (:func:`~datafeeds.read_ticker_folder`). A file that is really called `sample` is
+        reached as `./sample`. Frames are read alike: wide, with two layers of columns in either order, long, or a mapping of
+        tickers to frames. A panel is taken as it is.
 
         For Yahoo, TICKERS is a file or a list such as `AAPL,MSFT`, the target is Yahoo's ticker of the index, and only what the
         cache does not hold is fetched (:func:`datafeeds.yahoo_panel`): `yahoo:AAPL,MSFT:2015-01-01`. Everything else is for
         the command `tracker fetch`, which writes a file.
-    targets : str or sequence of str, default "INDEX"
-        Column(s) to track. The synthetic market has as many indices as are asked for: `INDEX`, `INDEX2`, `INDEX3`, ...
+    targets : str, Series, or sequence of them, default "INDEX"
+        Column(s) to track, levels as a series, or ``FILE:COLUMN``. The synthetic market has as many indices as are asked for:
+        `INDEX`, `INDEX2`, `INDEX3`, ...
     gaps : {"error", "freeze"}
         For files: see :func:`read_panel`.
     seed : int, default 0
         Of the synthetic market.
     adjust : {"split", "total", "raw"}
-        For Yahoo, long tables and folders: "total" puts dividends into the returns.
+        For Yahoo, and for bars with an adjusted close: "total" puts dividends into the returns.
     members : path, mapping or sequence of Spell, optional
         Who belonged to the index when: see :func:`~datafeeds.universe.members.with_members`.
     renames : path, optional
@@ -129,8 +148,24 @@ def open_source(
     clean : {"flag", "drop", "winsorise"}, optional
         Look for bad prices, before members are told apart, and keep the report as the panel's attribute `cleaning`: see
         :func:`~datafeeds.cleaning.cleaner.clean`. By default prices are taken as they are.
+    index : Series, DataFrame or path, optional
+        Levels of the index, where they are not among the prices: ``FILE`` or ``FILE:COLUMN``. It is called as `targets` says, or
+        by default as the column or the file is.
+    only, exclude : sequence of str
+        The only columns that are assets, or columns that are none; ``^*`` means all that begin with ^.
+    dates : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year, for a file in which every date fits two.
+    decimal : {".", ","}, optional
+        The decimal mark, for a file in which every number fits both.
+    calendar : str, optional
+        The exchange of which stamps with a time zone are sessions: XNYS, XTKS, ...; by default they are dates in their own zone.
+
+    Notes
+    -----
+    Guesses about a file are kept in the panel's ``read_as`` and said in a :class:`~datafeeds.errors.DataWarning`.
     """
-    panel = _opened(source, targets, gaps, seed, adjust)
+    with reading_as(Reading(dates, decimal, calendar)) as how:
+        panel = _opened(source, targets, gaps, seed, adjust, index, (tuple(only), tuple(exclude)), how)
     changes = () if renames is None else read_renames(renames)
     panel = rename(panel, changes)
     if clean is not None:
@@ -140,28 +175,52 @@ def open_source(
     return panel
 
 
-def _opened(source: str | os.PathLike[str], targets: str | Sequence[str], gaps: str, seed: int, adjust: str) -> MarketPanel:
+def _opened(
+    source: Source, targets: Targets, gaps: str, seed: int, adjust: str, index: Any, choice: Choice, how: Reading
+) -> MarketPanel:
     """The source as it is, before anything is done to it."""
     check_choice("gaps", gaps, GAP_POLICIES)
     check_choice("adjust", adjust, Adjustment)
+    if isinstance(source, MarketPanel):
+        return source
+    apart = index is not None or any(choice) or not only_names(targets)
+    if isinstance(source, str | os.PathLike):
+        kind, _, more = str(source).partition(":")
+        if kind in ("yahoo", SYNTHETIC) or source == "sample":
+            if apart and source != "sample":
+                raise ParameterError(f"--index-file, --only and --exclude are for files and frames, not for {kind}")
+            if source != "sample":
+                return (
+                    _yahoo(str(source), target_names(targets), gaps, adjust)
+                    if kind == "yahoo"
+                    else _synthetic(target_names(targets), seed, more)
+                )
+        if source == "sample" and not apart:
+            return load_sample(target_names(targets))
+    frames, name = _frames(source, adjust)
+    with nullcontext() if name == "memory" else naming(Path(name)):
+        frames, wanted = with_targets(frames, targets, index)
+        frames, lost = chosen(frames, wanted, *choice)
+        return _panel(frames, wanted, gaps, name, how, lost)
+
+
+def _frames(source: Source, adjust: str) -> tuple[Frames, str]:
+    """The frames of a source, and what it is called."""
+    if not isinstance(source, str | os.PathLike):
+        if not isinstance(source, pd.DataFrame | pd.Series | Mapping):
+            raise DataError(f"prices must be a path, a panel, a DataFrame or a mapping of them, got {type(source).__name__}")
+        frames = frames_in_memory(source, adjust)
+        if len(frames[0]) < 2:
+            raise DataError(f"only {len(frames[0])} row of prices; a return needs at least two dates")
+        return frames, "memory"
     if source == "sample":
-        return load_sample(targets)
-    kind, _, more = str(source).partition(":")
-    if kind == SYNTHETIC:
-        return _synthetic((targets,) if isinstance(targets, str) else tuple(targets), seed, more)
-    if kind == "yahoo":
-        return _yahoo(str(source), targets, gaps, adjust)
-    path = Path(source)
-    if path.parent == Path() and not path.suffix and not os.path.exists(source):
-        raise DataError(one_line(f"{shorten(str(source))} is neither a source nor a file; {_ALTERNATIVES}"))
-    file = path.expanduser()
-    if os.path.isdir(file):
-        return read_ticker_folder(source, targets, gaps=gaps, adjust=adjust)
-    with naming(file):
-        table = read_unless(is_long_header, _existing(file))
-        if table is not None:
-            return _build(table, targets, gaps, file.name)
-    return read_long_table(source, targets, gaps=gaps, adjust=adjust)
+        with resources.as_file(resources.files("datafeeds") / "sample" / "sp500_20.csv.gz") as path:
+            return read_frames(path), "sample"
+    path = split_inside(source)[0]
+    if not os.fspath(source) or (path.parent == Path() and not path.suffix and not os.path.exists(path)):
+        near = did_you_mean(str(source), SOURCES)
+        raise DataError(one_line(f"{shorten(str(source))} is neither a source nor a file; {_ALTERNATIVES}{near}"))
+    return open_frames(source, adjust=adjust), path.name
 
 
 def _yahoo(source: str, targets: str | Sequence[str], gaps: str, adjust: str) -> MarketPanel:
@@ -202,40 +261,21 @@ def _synthetic(targets: tuple[str, ...], seed: int, more: str) -> MarketPanel:
     return replace(panel, targets=targets, target_close=panel.target_close[:, columns], target_seen=seen, source=SYNTHETIC)
 
 
-def _build(table: WideTable, targets: str | Sequence[str], gaps: str, source: str) -> MarketPanel:
-    """The panel of a wide table."""
-    frame = _frame(table)
+def _panel(
+    frames: Frames, targets: tuple[str, ...], gaps: str, source: str, how: Reading, dropped: Mapping[str, str] | None = None
+) -> MarketPanel:
+    """The panel of wide frames, with what was guessed about them, which is said as well."""
+    prices, bars = frames
     try:
-        return MarketPanel.from_frame(frame, targets, gaps=gaps, source=source)
+        panel = MarketPanel.from_frame(prices, targets, bars=bars, gaps=gaps, source=source, dropped=dropped)
     except DataError as error:
-        negative = float(np.mean(table.values < 0.0))
-        if negative > 0.1 and float(np.nanmedian(np.abs(table.values))) < 1.0:
+        values = prices.to_numpy(dtype=np.float64)
+        negative = float(np.mean(values < 0.0))
+        if negative > 0.1 and float(np.nanmedian(np.abs(values))) < 1.0:
             share = f"{negative:.0%} of the cells are negative"
             raise DataError(f"{error}; {share}: if these are returns, turn them into prices first, (1 + r).cumprod()") from None
         raise
-
-
-def _frame(table: WideTable) -> pd.DataFrame:
-    """Check what only the file can tell (dates, text) and leave the rest to the panel."""
-    dates = parse_dates(table.dates, table.first)
-    if table.text is not None:
-        name, row, cell = table.text
-        long = name.lower() in LONG_TABLE_COLUMNS
-        hint = (
-            "a long table? open_source reads those that have date, ticker and close; or pivot it to one column per name"
-            if long
-            else "write a number, or leave it empty where there is no price"
-        )
-        day = str(dates[row].astype("datetime64[D]"))
-        raise DataError(f"column {name!r} holds text where a number is needed: {shorten(cell)} on {day} (row {row + 1}); {hint}")
-    if len(dates) < 2:
-        raise DataError(f"only one row of prices ({str(dates[0])[:10]}); a return needs at least two dates")
-    infinite = np.isinf(table.values)
-    if infinite.any():
-        column, row = np.argwhere(infinite)[0].tolist()
-        cell = f"{table.names[column]} on {dates[row].astype('datetime64[D]')} (row {row + 1}) is {table.values[column, row]:g}"
-        raise DataError(f"the price of {cell}; it must be a positive finite number, or empty where there is none")
-    return pd.DataFrame(table.values.T, index=pd.DatetimeIndex(dates), columns=pd.Index(table.names, dtype=object), copy=False)
+    return noted(panel, how)
 
 
 def open_frames(path: str | os.PathLike[str], *, adjust: str = "split") -> Frames:
@@ -243,9 +283,10 @@ def open_frames(path: str | os.PathLike[str], *, adjust: str = "split") -> Frame
 
     What :func:`open_source` does for a path, for those who put several sources together.
     """
-    file = Path(path).expanduser()
+    file, part = split_inside(path)
     with naming(file):
         if file.is_dir():
             return folder_frames(file, adjust)
-        table = read_unless(is_long_header, _existing(file))
-        return long_frames(file, adjust) if table is None else (_frame(table), {})
+        with plain_file(_existing(file), part) as plain:
+            table = read_unless(is_long_header, plain)
+            return long_frames(plain, adjust) if table is None else frames_of_table(table, adjust)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,6 +22,17 @@ def plain(text: Any) -> str:
     'a\\x1b[31mb'
     """
     return str(text).translate(_SHOWN).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def did_you_mean(word: str, known: Iterable[Any]) -> str:
+    """``; did you mean 'ensemble'?`` for a word that is nearly one of those known, else nothing.
+
+    >>> did_you_mean("ensemblee", ["pa", "ensemble"])
+    "; did you mean 'ensemble'?"
+    """
+    names = {str(name).lower(): str(name) for name in known}
+    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.6)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
 def parse_value(text: str) -> Any:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any, Self
 
 import backtrader as bt
-import pandas as pd
 
 from datafeeds.errors import UniverseError
 from datafeeds.feeds.clock import PanelClock
 from datafeeds.feeds.feed import PanelAssets, PanelFeed
+from datafeeds.index_levels import Targets
 from datafeeds.panel import MarketPanel
-from datafeeds.sources import open_source
+from datafeeds.sources import Source, open_source
 
 #: More plotted feeds than this make a chart that nobody can read.
 MAX_PLOTTED = 6
@@ -26,18 +25,20 @@ class IndexData:
 
     Parameters
     ----------
-    panel : MarketPanel or DataFrame
-        A wide frame is validated as :meth:`MarketPanel.from_frame` does.
-    targets : str or sequence of str, optional
-        Which columns to track, when a frame is given.
+    panel : MarketPanel, DataFrame, mapping of frames, or path
+        Whatever is no panel is read by :func:`datafeeds.open_source`: wide and long frames, those of yfinance, files.
+    targets : str, Series, or sequence of them, optional
+        Which columns to track, or the levels to track, when it is no panel.
+    gaps : {"error", "freeze"}
+        And other options of :func:`datafeeds.open_source`.
     """
 
-    def __init__(self, panel: MarketPanel | pd.DataFrame, targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> None:
-        self.panel = panel if isinstance(panel, MarketPanel) else MarketPanel.from_frame(panel, targets, gaps=gaps)
+    def __init__(self, panel: Source, targets: Targets = "INDEX", *, gaps: str = "error", **options: Any) -> None:
+        self.panel = panel if isinstance(panel, MarketPanel) else open_source(panel, targets, gaps=gaps, **options)
 
     @classmethod
-    def from_source(cls, source: str | Path, targets: str | Sequence[str] = "INDEX", **options: Any) -> Self:
-        """Open ``sample``, ``synthetic``, Yahoo, or the path of a file or folder: see :func:`datafeeds.open_source`."""
+    def from_source(cls, source: Source, targets: Targets = "INDEX", **options: Any) -> Self:
+        """Open ``sample``, ``synthetic``, Yahoo, the path of a file or folder, or frames: see :func:`datafeeds.open_source`."""
         return cls(open_source(source, targets, **options))
 
     @classmethod
@@ -101,8 +102,8 @@ class SingleIndexData(IndexData):
     ('INDEX', 21)
     """
 
-    def __init__(self, panel: MarketPanel | pd.DataFrame, targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> None:
-        super().__init__(panel, targets, gaps=gaps)
+    def __init__(self, panel: Source, targets: Targets = "INDEX", *, gaps: str = "error", **options: Any) -> None:
+        super().__init__(panel, targets, gaps=gaps, **options)
         if len(self.panel.targets) != 1:
             raise UniverseError(
                 f"SingleIndexData takes one target, this panel has {len(self.panel.targets)}: {', '.join(self.panel.targets)}"

@@ -13,10 +13,14 @@ from datafeeds.errors import DataError, UniverseError
 from datafeeds.panel import MarketPanel
 from datafeeds.readers.bars import Frames, frames_of, read_rows, stack
 from datafeeds.readers.columns import header_of, naming
-from datafeeds.readers.words import is_long_header
+from datafeeds.readers.containers import plain_file, split_inside
+from datafeeds.readers.reading import Reading, noted, reading_as
+from datafeeds.readers.words import is_long_header, parts_of
 
 #: How the files end that are read; the rest of their names is the ticker.
 ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
+#: The ending of Stooq's files; a text without a date and a close is none of them.
+STOOQ = ".txt"
 
 
 def read_long_table(
@@ -44,10 +48,11 @@ def read_long_table(
     DataError, UniverseError
         On one line that begins with the name of the file.
     """
-    file = Path(path).expanduser()
-    with naming(file):
-        prices, bars = long_frames(file, adjust)
-        return MarketPanel.from_frame(prices, targets, bars=bars, gaps=gaps, source=file.name)
+    file, part = split_inside(path)
+    with naming(file), reading_as(Reading()) as how:
+        with plain_file(file, part) as plain:
+            prices, bars = long_frames(plain, adjust)
+        return noted(MarketPanel.from_frame(prices, targets, bars=bars, gaps=gaps, source=file.name), how)
 
 
 def long_frames(file: Path, adjust: str = "split") -> Frames:
@@ -66,6 +71,7 @@ def read_ticker_folder(
     Each holds a date column and a close, or a whole bar, as a long table has them (see
     :func:`read_long_table`, also for the parameters); a file with one column beside its dates needs no
     name for it. Files with another ending, and those whose name begins with a dot or an underscore, are left alone.
+    A `.txt` is read if it has a date and a close, as those of Stooq have.
 
     Raises
     ------
@@ -73,9 +79,9 @@ def read_ticker_folder(
         On one line that begins with the name of the folder, and names the file where one is at fault.
     """
     folder = Path(path).expanduser()
-    with naming(folder):
+    with naming(folder), reading_as(Reading()) as how:
         prices, bars = folder_frames(folder, adjust)
-        return MarketPanel.from_frame(prices, targets, bars=bars, gaps=gaps, source=folder.name)
+        return noted(MarketPanel.from_frame(prices, targets, bars=bars, gaps=gaps, source=folder.name), how)
 
 
 def folder_frames(folder: Path, adjust: str = "split") -> Frames:
@@ -83,8 +89,10 @@ def folder_frames(folder: Path, adjust: str = "split") -> Frames:
     mode = Adjustment.parse(adjust)
     files: dict[str, Path] = {}
     for file in sorted(folder.iterdir()):
-        ending = next((e for e in ENDINGS if file.name.lower().endswith(e)), None)
+        ending = next((e for e in (*ENDINGS, STOOQ) if file.name.lower().endswith(e)), None)
         if ending is None or file.name.startswith((".", "_")) or not file.is_file():
+            continue
+        if ending == STOOQ and not {"date", "close"} <= parts_of(header_of(file)).keys():
             continue
         ticker = file.name[: -len(ending)]
         if ticker in files:

@@ -12,11 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError, TrackerError
-from datafeeds.readers.csv_text import CsvText, header_line, look_through, no_rows
+from datafeeds.readers.csv_text import CsvText, first_text_cell, header_line, look_through, no_rows
 from datafeeds.readers.dates import parse_dates
 from datafeeds.readers.headers import check_unique, shorten
 from datafeeds.readers.parquet_tables import is_parquet, names_in, opened, pandas_index, plain_text, read_coded, read_names
-from datafeeds.readers.wide_files import first_text_cell
 from datafeeds.readers.words import parts_of
 
 #: Of a message: names and texts in a file may be of any length.

@@ -239,3 +239,22 @@ def header_line(path: Path) -> list[str]:
 def no_rows(header: list[str]) -> DataError:
     """The error for a file that ends with its header."""
     return DataError(f"a header of {len(header)} columns and no rows below it; nothing to read")
+
+
+def first_text_cell(column: Any) -> tuple[int, str] | None:
+    """Row and content of the first cell of a text column that is not a number."""
+    try:
+        column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        for row, cell in enumerate(column.to_pylist()):
+            if cell is not None and not _is_number(cell):
+                return row, cell
+    return None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        pa.scalar(cell.strip()).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True

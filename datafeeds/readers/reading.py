@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from datafeeds.choices import check_choice
+from datafeeds.errors import DataWarning
+
+if TYPE_CHECKING:
+    from datafeeds.panel import MarketPanel
 
 #: Orders of day, month and year in a date that is written with numbers.
 DATE_ORDERS = ("dmy", "mdy", "ymd")
@@ -65,3 +71,12 @@ def reading_as(how: Reading) -> Iterator[Reading]:
         yield how
     finally:
         _now.reset(token)
+
+
+def noted(panel: MarketPanel, how: Reading) -> MarketPanel:
+    """The panel with what was guessed about its file, which is said in a warning, too."""
+    if not how.notes:
+        return panel
+    told = " ".join(f"{panel.source} read as: {', '.join(how.notes)}".split())
+    warnings.warn(told if len(told) < 600 else f"{told[:600]}...", DataWarning, stacklevel=4)
+    return replace(panel, read_as=tuple(how.notes))

@@ -12,9 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from datafeeds.errors import DataError
-from datafeeds.readers.csv_text import CsvText, look_through, no_rows
-from datafeeds.readers.headers import check_unique
+from datafeeds.readers.bars import Frames
+from datafeeds.readers.csv_text import CsvText, first_text_cell, look_through, no_rows
+from datafeeds.readers.dates import parse_dates
+from datafeeds.readers.headers import check_unique, shorten
 from datafeeds.readers.parquet_tables import first_cell, is_parquet, names_in, opened, pandas_index, plain_text, read_coded
+from datafeeds.readers.shapes import frames_of_columns
+from datafeeds.readers.words import LONG_TABLE_COLUMNS, plain_name
 
 FloatArray = NDArray[np.float64]
 
@@ -54,6 +58,11 @@ def read_table(path: Path) -> WideTable:
     table = read_unless(lambda header: False, path)
     assert table is not None
     return table
+
+
+def read_frames(path: Path, adjust: str = "split", *, bars: bool = False) -> Frames:
+    """Closes and bars of a wide file, its rows in order; with `bars` the fields of one ticker may be its columns."""
+    return frames_of_table(read_table(path), adjust, bars=bars)
 
 
 def read_unless(is_other: Callable[[list[str]], bool], path: Path) -> WideTable | None:
@@ -110,25 +119,6 @@ def _text_in_csv(csv: CsvText, cause: Exception) -> WideTable:
     raise DataError(f"not a CSV of numbers ({cause}); save it again")
 
 
-def first_text_cell(column: Any) -> tuple[int, str] | None:
-    """Row and content of the first cell of a text column that is not a number."""
-    try:
-        column.cast(pa.float64())
-    except pa.ArrowInvalid:
-        for row, cell in enumerate(column.to_pylist()):
-            if cell is not None and not _is_number(cell):
-                return row, cell
-    return None
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        pa.scalar(cell.strip()).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 # -- Parquet ----------
 
 
@@ -159,3 +149,29 @@ def _from_parquet(file: Any) -> WideTable:
             column = table.column(name)
             values[k] = (column if pa.types.is_float64(column.type) else column.cast(pa.float64(), safe=False)).to_numpy()
     return WideTable(first, dates, names, values)
+
+
+# -- and as frames ----------
+
+
+def frames_of_table(table: WideTable, adjust: str = "split", *, bars: bool = False) -> Frames:
+    """Check what only the file can tell (dates, text) and leave the rest to the panel."""
+    dates = parse_dates(table.dates, table.first)
+    if table.text is not None:
+        name, row, cell = table.text
+        long = plain_name(name) in LONG_TABLE_COLUMNS
+        hint = (
+            "a long table? open_source reads those that have date, ticker and close; or pivot it to one column per name"
+            if long
+            else "write a number, or leave it empty where there is no price"
+        )
+        day = str(dates[row].astype("datetime64[D]"))
+        raise DataError(f"column {name!r} holds text where a number is needed: {shorten(cell)} on {day} (row {row + 1}); {hint}")
+    if len(dates) < 2:
+        raise DataError(f"only one row of prices ({str(dates[0])[:10]}); a return needs at least two dates")
+    infinite = np.isinf(table.values)
+    if infinite.any():
+        column, row = np.argwhere(infinite)[0].tolist()
+        cell = f"{table.names[column]} on {dates[row].astype('datetime64[D]')} (row {row + 1}) is {table.values[column, row]:g}"
+        raise DataError(f"the price of {cell}; it must be a positive finite number, or empty where there is none")
+    return frames_of_columns(dates, table.names, table.values, adjust, bars=bars)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+
+from datafeeds.errors import UniverseError
 
 #: Columns of a long table (one row per date and name) that hold the name.
 LONG_TABLE_COLUMNS = frozenset(
@@ -68,3 +71,49 @@ def are_fields(cells: Iterable[str]) -> bool:
     found = {plain_name(cell) for cell in cells if cell.strip()}
     parts = {_PARTS.get(name) for name in found - IGNORED}
     return bool(parts & {"close", "adj_close"}) and parts <= set(FIELDS)
+
+
+def layers_of(names: Sequence[str]) -> list[tuple[str, str]] | None:
+    """Names such as ``('Close', 'AAPL')`` taken apart; None when they are plain.
+
+    Raises
+    ------
+    UniverseError
+        Some names are pairs and others are not, or they have more than two parts.
+    """
+    found = [_tuple(name) for name in names]
+    if not any(part is not None for part in found):
+        return None
+    pairs = []
+    for name, parts in zip(names, found, strict=True):
+        if parts is None or len(parts) != 2:
+            raise UniverseError(
+                f"column {name!r} is no series: some columns have names in layers; write one column per series, or fields and "
+                "tickers in two layers as yfinance does"
+            )
+        pairs.append((parts[0].strip(), parts[1].strip()))
+    return pairs
+
+
+def _tuple(name: str) -> tuple[str, ...] | None:
+    if not (name.startswith("(") and name.endswith(")") and "," in name):
+        return None
+    try:
+        found = ast.literal_eval(name)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return tuple(str(part) for part in found) if isinstance(found, tuple) else None
+
+
+def field_layer(pairs: Sequence[tuple[str, str]]) -> int:
+    """Which of two layers holds the fields of bars."""
+    layers = [[pair[k] for pair in pairs] for k in (0, 1)]
+    known = [all(part_of(name) in FIELDS or plain_name(name) in IGNORED for name in layer) for layer in layers]
+    close = [any(part_of(name) in ("close", "adj_close") for name in layer) for layer in layers]
+    fits = [k for k in (0, 1) if known[k] and close[k]] or [k for k in (0, 1) if close[k]]
+    if len(fits) != 1:
+        raise UniverseError(
+            f"columns such as {pairs[0]} are tuples, and {'neither' if not fits else 'either'} part of them names the fields of "
+            "bars (Open, High, Low, Close, Volume); write one column per series"
+        )
+    return fits[0]

@@ -76,6 +76,10 @@ def differs(panel: MarketPanel, expected: pd.DataFrame | None) -> str:
         if name not in expected.columns:
             return f"no column {name!r} in the file"
         ours, theirs = frame[name].dropna(), expected[name].dropna()
+        again = theirs.index.duplicated()
+        if again.any() and theirs.groupby(level=0).nunique().max() > 1:
+            return f"one of several prices of {name!r} on one date"
+        theirs = theirs[~again]
         theirs = theirs[theirs.index.isin(ours.index)] if name not in panel.symbols else theirs
         known = ours.index.isin(theirs.index)
         if name in panel.symbols and not set(theirs.index[theirs.index.isin(frame.index)]) <= set(ours.index):

@@ -219,6 +219,7 @@ def describe(
             "targets": list(panel.targets),
             "dropped": dict(panel.dropped),
             "cut": list(panel.cut),
+            "read_as": list(panel.read_as),
             "cleaning": None if panel.cleaning is None else panel.cleaning.as_dict(),
         },
         "bars_per_year": record.periods_per_year,

@@ -66,6 +66,8 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
         table.add_row(name, text, style=style)
 
     row("source", f"{found['source']}: {found['n_bars']} bars x {found['n_assets']} assets, {found['first']} to {found['last']}")
+    if found["read_as"]:
+        row("read as", ", ".join(found["read_as"]))
     for left in found["cut"]:
         row("left off", left, "yellow")
     row("bars", f"{found['bar_length']}, {found['periods_per_year']:,g} per year")

@@ -34,6 +34,7 @@ def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionRep
 
     Keys: ``source``, ``first``, ``last``, ``n_bars``, ``n_assets``, ``targets``, ``bar_length``, ``periods_per_year``,
     ``dropped``; ``cut`` (bars of the source before every target has begun, or after one has ended, which no run uses);
+    ``read_as`` (what the reader guessed);
     ``coverage`` (share of all dates and assets with a bar, and of the assets with one on every date); ``gaps`` (symbol to the
     number of dates without a bar between two bars); ``listings`` and ``delistings`` (symbol to its first bar after the first
     date, its last before the last); ``joined`` and ``left`` (changes of the members in the period, where a list of them is
@@ -59,6 +60,7 @@ def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionRep
         "periods_per_year": panel.periods_per_year,
         "dropped": dict(panel.dropped),
         "cut": list(panel.cut),
+        "read_as": list(panel.read_as),
         "coverage": {"bars": float(has.mean()), "complete_assets": float(has.all(axis=0).mean())},
         "gaps": {panel.symbols[i]: int(holes[i]) for i in np.argsort(-holes, kind="stable") if holes[i]},
         "listings": {panel.symbols[i]: panel.day(int(first[i])) for i in np.flatnonzero(first)},

@@ -1,0 +1,275 @@
+"""Files as people have them: one and the same panel, or a refusal that says what to do; never another value."""
+
+import warnings
+import zipfile
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from datafeeds import DataError, MarketPanel, SingleIndexData, TrackerError, UniverseError, open_source
+from datafeeds.errors import DataWarning
+from tests.datafeeds.readers.shapes import TICKERS, as_zip, bars, closes, excel, german, make_bars, make_closes, zoned
+
+pytest.importorskip("python_calamine")
+pytestmark = pytest.mark.filterwarnings("ignore::datafeeds.errors.DataWarning")
+
+
+@pytest.fixture(scope="module")
+def close_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("closes")
+    return folder, make_closes(folder)
+
+
+@pytest.fixture(scope="module")
+def bar_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bars")
+    return folder, make_bars(folder)
+
+
+def opened(folder, name, options):
+    options = dict(options)
+    targets = options.pop("targets", "^GSPC")
+    if ":" in targets:
+        targets = f"{folder}/{targets}"
+    if "index" in options:
+        options["index"] = folder / options["index"]
+    return open_source(f"{folder}/{name.strip()}", targets, **options)
+
+
+def test_forty_shapes_of_closes_are_one_panel(close_files):
+    folder, made = close_files
+    assert len(made) >= 40
+    expected = MarketPanel.from_frame(closes(), "^GSPC").fingerprint()
+    found = {name: opened(folder, name, options).fingerprint() for name, options in made.items()}
+    assert {name for name, hashed in found.items() if hashed != expected} == set()
+
+
+def test_a_folder_has_the_same_closes_in_alphabetical_order(close_files):
+    folder, _ = close_files
+    expected = MarketPanel.from_frame(closes()[sorted(TICKERS)], "^GSPC")
+    assert open_source(folder / "tickers", "^GSPC").fingerprint() == expected.fingerprint()
+
+
+def panel_of(frame):
+    parts = {name.lower(): frame[name] for name in ("Open", "High", "Low", "Volume")}
+    return MarketPanel.from_frame(frame["Close"], "^GSPC", bars=parts)
+
+
+def test_shapes_of_bars_are_one_panel(bar_files):
+    folder, made = bar_files
+    expected = panel_of(bars()).fingerprint()
+    found = {name: opened(folder, name, options).fingerprint() for name, options in made.items()}
+    assert {name for name, hashed in found.items() if hashed != expected} == set()
+
+
+def test_the_adjusted_close_is_taken_where_dividends_are_asked_for(bar_files):
+    folder, _ = bar_files
+    panel = open_source(folder / "adjusted.csv", "^GSPC", adjust="total")
+    np.testing.assert_array_equal(panel.target_close[:, 0], bars(adjusted=True)["Adj Close"]["^GSPC"])
+    assert (panel.low <= panel.close).all()
+
+
+FRAMES = {
+    "wide": closes,
+    "a column of dates": lambda: closes().reset_index(),
+    "texts as dates": lambda: closes().set_axis(closes().index.strftime("%d.%m.%Y"), axis=0),
+    "days as objects": lambda: closes().set_axis(pd.Index(closes().index.date), axis=0),
+    "zoned": lambda: zoned(closes(), "America/New_York"),
+    "descending": lambda: closes().iloc[::-1],
+    "rows twice": lambda: pd.concat([closes(), closes().iloc[:3]]),
+    "periods": lambda: closes().to_period("D"),
+    "only closes in layers": lambda: pd.concat({"Close": closes()}, axis=1),
+    "layers the other way": lambda: pd.concat({"Close": closes()}, axis=1).swaplevel(axis=1),
+    "tuples": lambda: pd.concat({"Close": closes()}, axis=1).pipe(lambda f: f.set_axis(list(f.columns.to_flat_index()), axis=1)),
+    "long": lambda: closes().rename_axis(columns="ticker").stack().rename("close").reset_index(),
+    "long by its index": lambda: closes().rename_axis(columns="ticker").stack().rename("close").to_frame(),
+    "series by ticker": lambda: dict(closes().items()),
+    "frames by ticker": lambda: {name: column.to_frame("Close") for name, column in closes().items()},
+    "float32": lambda: closes().astype("Float64"),
+}
+
+
+@pytest.mark.parametrize("shape", FRAMES)
+def test_frames_in_memory_are_the_same_panel(shape):
+    expected = MarketPanel.from_frame(closes(), "^GSPC").fingerprint()
+    assert open_source(FRAMES[shape](), "^GSPC").fingerprint() == expected
+    if isinstance(FRAMES[shape](), pd.DataFrame):
+        assert SingleIndexData(FRAMES[shape](), "^GSPC").panel.fingerprint() == expected
+
+
+@pytest.mark.parametrize("adjusted", [False, True])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_downloads_of_yfinance_are_the_same_bars(adjusted, swapped):
+    frame = bars(adjusted)
+    frame = frame.swaplevel(axis=1) if swapped else frame
+    assert open_source(frame, "^GSPC").fingerprint() == panel_of(bars()).fingerprint()
+
+
+def test_a_frame_per_ticker_and_one_per_field_are_the_same_bars():
+    frame = bars()
+    by_ticker = {name: frame.xs(name, axis=1, level=1) for name in TICKERS}
+    by_field = {name: frame[name] for name in ("Close", "High", "Low", "Open", "Volume")}
+    for source in (by_ticker, by_field):
+        assert open_source(source, "^GSPC").fingerprint() == panel_of(frame).fingerprint()
+
+
+def test_the_index_may_stand_apart():
+    expected = MarketPanel.from_frame(closes(), "^GSPC").fingerprint()
+    assets, index = closes().drop(columns="^GSPC"), closes()["^GSPC"]
+    assert open_source(assets, index).fingerprint() == expected
+    assert open_source(assets, "^GSPC", index=index.rename("other")).fingerprint() == expected
+    assert open_source(assets, index=bars().xs("^GSPC", axis=1, level=1)).targets == ("INDEX",)
+
+
+def test_dates_that_only_one_of_index_and_prices_has_are_gaps_inside_and_left_off_outside():
+    assets, index = closes().drop(columns="^GSPC"), closes()["^GSPC"]
+    panel = open_source(assets, index.iloc[3:-2])
+    assert panel.n_bars == 55
+    assert "5 dates of the prices outside the index ^GSPC left off" in panel.read_as
+    with pytest.raises(DataError, match=r"\^GSPC has no value on .*gaps='freeze'"):
+        open_source(assets, index.drop(index.index[7]))
+    assert open_source(assets, index.drop(index.index[7]), gaps="freeze").n_bars == 60
+
+
+SAID = {
+    "german.csv": ["semicolons", "decimal comma", "points between thousands", "day first"],
+    "month_first.csv": ["month first"],
+    "shuffled.csv": ["rows sorted by date"],
+    "twice.csv": ["rows sorted by date", "4 identical rows dropped"],
+    "preamble.csv": ["2 lines above the header left out"],
+    "prices.xlsx": ["sheet 'Prices'"],
+    "wide.csv": [],
+    "utc.csv": ["stamps with a time zone as sessions of XNYS"],
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_every_guess_is_said_once_and_kept(close_files, name):
+    folder, made = close_files
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        panel = opened(folder, name, made[name])
+    assert sorted(panel.read_as) == sorted(SAID[name])
+    lines = [str(w.message) for w in caught if w.category is DataWarning]
+    assert lines == ([f"{name} read as: {', '.join(panel.read_as)}"] if SAID[name] else [])
+
+
+def one_ticker():
+    return bars().xs("AAPL", axis=1, level=1)
+
+
+def text(content, name="x.csv"):
+    return lambda folder: (folder / name).write_text(content)
+
+
+def csv(frame, **how):
+    return lambda folder: frame.to_csv(folder / "x.csv", **how)
+
+
+def parquet(frame):
+    return lambda folder: frame.to_parquet(folder / "x.parquet")
+
+
+LONG = "date,ticker,close\n2020-01-01,A,1\n2020-01-01,A,2\n"
+MARKS = "d;^GSPC;A\n2020-01-01;1,234;2,345\n2020-01-02;1,235;2,346\n"
+STOOQ = "<TICKER>,<PER>,<DATE>,<TIME>,<CLOSE>\nA,5,20200102,093000,1\n"
+INDEX = closes().rename(columns={"^GSPC": "INDEX"})
+AGAIN = pd.concat([closes(), closes().iloc[3:4] + 1])
+TOKYO = zoned(closes(), "Asia/Tokyo").tz_convert("UTC")
+
+REFUSED = {
+    "the fields of one ticker": (csv(one_ticker()), "x.csv", "Close", UniverseError, "fields of one ticker.*--index-file"),
+    "every date fits both": (csv(closes(6), date_format="%d/%m/%Y"), "x.csv", None, DataError, "--dates dmy"),
+    "every number fits both": (text(MARKS), "x.csv", None, DataError, "--decimal"),
+    "another value under a date": (
+        csv(AGAIN),
+        "x.csv",
+        None,
+        DataError,
+        r"2020-01-07 stands twice .*values \(\^GSPC",
+    ),
+    "another close in a long table": (text(LONG), "x.csv", None, DataError, "A has two rows on 2020-01-01, with different"),
+    "an index among the assets": (csv(closes()), "x.csv", "AAPL", UniverseError, r"'\^GSPC' looks.*--exclude \^GSPC.*--only"),
+    "an index called INDEX": (csv(INDEX), "x.csv", "AAPL", UniverseError, "'INDEX' looks like an index.*--exclude INDEX"),
+    "three layers": (parquet(pd.concat({"a": bars()}, axis=1)), "x.parquet", None, UniverseError, "layers"),
+    "tuples without fields": (parquet(pd.concat({"a": closes()}, axis=1)), "x.parquet", None, UniverseError, "tuples.*neither"),
+    "two sheets": (lambda f: excel(f / "x.xlsx", closes(), others=["B"]), "x.xlsx", None, DataError, "x.xlsx:Prices"),
+    "no such sheet": (lambda f: excel(f / "x.xlsx", closes()), "x.xlsx:Nope", None, DataError, "no sheet 'Nope'.*Prices"),
+    "old Excel": (text("\xd0\xcf" + "\0" * 600, "x.xls"), "x.xls", None, DataError, "binary"),
+    "two tables in an archive": (lambda f: two_in_one(f / "x.zip"), "x.zip", None, DataError, "x.zip:a.csv"),
+    "Tokyo's midnight in UTC": (csv(TOKYO), "x.csv", None, DataError, "Sunday.*--calendar"),
+    "no such calendar": (csv(TOKYO), "x.csv", {"calendar": "XXXX"}, DataError, "no calendar named 'XXXX'"),
+    "intraday bars of Stooq": (text(STOOQ, "x.txt"), "x.txt", None, DataError, "periods 5"),
+    "a near name": (csv(closes()), "x.csv", "^GSPCC", UniverseError, r"did you mean '\^GSPC'\?"),
+    "a near name to exclude": (csv(closes()), "x.csv", {"exclude": ["APPL"]}, UniverseError, "did you mean 'AAPL'"),
+}
+
+
+def two_in_one(path):
+    closes().to_csv(path.parent / "a.csv")
+    as_zip(path, path.parent / "a.csv", "a.csv")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.write(path.parent / "a.csv", "b.csv")
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_known_is_refused_with_a_way_out(tmp_path, case):
+    write, name, asked, kind, words = REFUSED[case]
+    write(tmp_path)
+    options = asked if isinstance(asked, dict) else {}
+    with pytest.raises(kind, match=words) as caught:
+        open_source(f"{tmp_path}/{name}", asked if isinstance(asked, str) else "^GSPC", **options)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(name.split(":")[0])
+
+
+def test_the_ways_out_lead_out(tmp_path):
+    (tmp_path / "x.csv").write_text(closes(6).to_csv(date_format="%d/%m/%Y"))
+    expected = MarketPanel.from_frame(closes(6), "^GSPC").fingerprint()
+    assert open_source(tmp_path / "x.csv", "^GSPC", dates="dmy").fingerprint() == expected
+    (tmp_path / "y.csv").write_text("d;^GSPC;A\n2020-01-01;1,234;2,345\n2020-01-02;1,235;2,346\n")
+    assert open_source(tmp_path / "y.csv", "^GSPC", decimal=",").close[0, 0] == 2.345
+    assert open_source(tmp_path / "y.csv", "^GSPC", decimal=".").close[0, 0] == 2345.0
+    closes().to_csv(tmp_path / "z.csv")
+    for way in ({"exclude": ["^GSPC"]}, {"exclude": ["^*"]}, {"only": ["LOW", "BRK-B"]}):
+        panel = open_source(tmp_path / "z.csv", "AAPL", **way)
+        assert panel.symbols == ("LOW", "BRK-B")
+        assert "^GSPC" in panel.dropped
+    assert open_source(tmp_path / "z.csv", "AAPL", only=["^GSPC", "LOW"]).symbols == ("^GSPC", "LOW")
+
+
+def test_low_open_and_close_are_tickers_too(tmp_path):
+    frame = closes().set_axis(["INDEX", "OPEN", "LOW", "CLOSE"], axis=1)
+    frame.to_csv(tmp_path / "x.csv")
+    frame.to_parquet(tmp_path / "x.parquet")
+    layers = pd.concat({"Close": frame, "Open": frame}, axis=1)
+    for source in (tmp_path / "x.csv", tmp_path / "x.parquet", frame, dict(frame.items()), layers, layers.swaplevel(axis=1)):
+        assert open_source(source).symbols == ("OPEN", "LOW", "CLOSE")
+    (tmp_path / "two.csv").write_text(layers.to_csv())
+    assert open_source(tmp_path / "two.csv").symbols == ("OPEN", "LOW", "CLOSE")
+
+
+ODD_FRAMES = [
+    pd.DataFrame(), pd.DataFrame({"a": [1.0]}), pd.DataFrame(index=pd.date_range("2020", periods=3)), {}, {"A": 5}, {"A": None},
+    [1, 2], 5, None, object(), np.zeros((3, 2)), closes().astype(str), closes().assign(AAPL=True), closes().assign(AAPL="x"),
+    closes().reset_index(drop=True), closes().set_axis([float(i) for i in range(60)], axis=0), closes().iloc[:0],
+    closes().set_axis([pd.NaT, *closes().index[1:]], axis=0), closes().T, closes().set_axis(["^GSPC", "A", "A", "B"], axis=1),
+    closes().set_axis(range(4), axis=1), closes() * -1, closes() * np.inf, closes() * np.nan, closes().iloc[:1],
+    pd.concat({"Close": closes(), "x": closes()}, axis=1), bars().stack(), closes()["AAPL"], {"close": closes(), "open": 3},
+    {"A": closes()}, closes().astype(complex), closes().astype(object), closes().set_axis(["x"] * 60, axis=0),
+    pd.DataFrame({"date": ["2020"], "ticker": [None], "close": [None]}), [closes()], {"A": pd.DataFrame()},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", range(len(ODD_FRAMES)))
+def test_no_frame_raises_anything_but_named_errors(odd):
+    for targets in ("^GSPC", closes()["^GSPC"], "nobody"):
+        with suppress(TrackerError):
+            assert open_source(ODD_FRAMES[odd], targets).n_bars > 1
+
+
+def test_german_prices_keep_every_digit(tmp_path):
+    (tmp_path / "x.csv").write_text(german(closes()))
+    np.testing.assert_array_equal(open_source(tmp_path / "x.csv", "^GSPC").to_frame(), closes())
