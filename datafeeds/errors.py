@@ -43,3 +43,7 @@ class PageWarning(TrackerWarning, RuntimeWarning):
 
 class DataWarning(TrackerWarning):
     """Something of the data was left out, and what; the command line prints it on one line and goes on."""
+
+
+class ReadingNote(DataWarning):
+    """What the reader of a file guessed: separators, decimal mark, order of dates. The command line prints it on one line."""

@@ -12,11 +12,11 @@ import pandas as pd
 
 from datafeeds.checks import check_frame
 from datafeeds.errors import DataError, ParameterError, UniverseError
-from datafeeds.own_frames import frames_in_memory
 from datafeeds.readers.bar_files import long_frames
 from datafeeds.readers.bars import Frames, frames_of, one_ticker, read_rows
 from datafeeds.readers.columns import header_of, naming
 from datafeeds.readers.containers import plain_file, split_inside
+from datafeeds.readers.own_frames import frames_in_memory
 from datafeeds.readers.reading import reading
 from datafeeds.readers.wide_files import read_frames
 from datafeeds.readers.words import is_long_header, parts_of

@@ -19,13 +19,13 @@ from datafeeds.cleaning.cleaner import clean as cleaned
 from datafeeds.errors import DataError, ParameterError, UniverseError
 from datafeeds.index_levels import Targets, chosen, only_names, target_names, with_targets
 from datafeeds.log import log
-from datafeeds.own_frames import frames_in_memory
 from datafeeds.panel import MarketPanel
 from datafeeds.readers.bar_files import folder_frames, long_frames
 from datafeeds.readers.bars import Frames
 from datafeeds.readers.columns import naming, one_line
 from datafeeds.readers.containers import plain_file, split_inside
 from datafeeds.readers.headers import shorten
+from datafeeds.readers.own_frames import frames_in_memory
 from datafeeds.readers.reading import Reading, noted, reading_as
 from datafeeds.readers.wide_files import frames_of_table, read_frames, read_unless
 from datafeeds.readers.words import is_long_header

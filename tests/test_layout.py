@@ -24,7 +24,7 @@ ORDER = [
     "datafeeds/adjustment.py datafeeds/wide_frames.py",
     "datafeeds/panel.py",
     "datafeeds/cleaning datafeeds/readers datafeeds/synthetic datafeeds/resampling.py",
-    "datafeeds/universe datafeeds/own_frames.py",
+    "datafeeds/universe",
     "datafeeds/yahoo",
     "datafeeds/index_levels.py",
     "datafeeds/sources.py",

@@ -1,4 +1,7 @@
-"""Dates of a file: forms that mean one day to everybody, and those in which the whole column says which of two it is."""
+"""Dates of a file: forms that mean one day to everybody, and those in which the whole column says which of two it is.
+
+Stamps with a time zone become sessions: dates on the exchange, or in the stamps' own zone when no exchange was named.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,17 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from datafeeds.calendars import calendar_of
 from datafeeds.errors import DataError
 from datafeeds.readers.headers import shorten
 from datafeeds.readers.reading import reading
-from datafeeds.readers.zones import ZONE, sessions_of_texts, sessions_of_times
 
 Days = NDArray[np.datetime64]
 
+ZONE = re.compile(r"(?:[ T]\d.*[+-]\d{2}(?::?\d{2})?|\dZ|UTC|GMT)$", re.IGNORECASE)
+_SUFFIX = re.compile(r"\s*(?:[+-]\d{2}(?::?\d{2})?|Z|UTC|GMT)$", re.IGNORECASE)
+#: So many days of stamps show which weekdays a market trades on.
+ENOUGH = 15
 COMPACT = re.compile(r"(?:1[6-9]|2[0-2])\d{2}[01]\d[0-3]\d$")
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$")
 #: Three numbers, and perhaps a time of day.
@@ -38,7 +45,7 @@ def parse_dates(column: Any, name: str) -> Days:
     """
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
-        return _in_range(sessions_of_times(column, name), name, 0)
+        return _in_range(_sessions_of_times(column, name), name, 0)
     parts = range(0, max(len(column), 1), ROWS_AT_ONCE)  # as texts, dates take ten times the memory
     found: list[Days] = []
     for first in parts:
@@ -97,7 +104,7 @@ def _by_the_column(text: pd.Series, name: str) -> pd.Series:
                 f"row {row + 1} of column {name!r} carries a time zone, {shorten(text[row])}, and row "
                 f"{int(np.argmin(zoned)) + 1} has none; write all stamps with their zone, or {ADVICE}"
             )
-        return sessions_of_texts(text, name)
+        return _sessions_of_texts(text, name)
     three = text.str.extract(THREE)
     if three[0].notna().all() and (three[0].str.len() == 4).nunique() == 1:
         return _from_numbers(text, three, name)
@@ -175,3 +182,57 @@ def _in_range(days: pd.Series, name: str, first: int) -> Days:
         row = int(np.argmax(far))
         raise DataError(f"row {first + row + 1} has the date {days.iloc[row]}, outside the years 1678 to 2261; {ADVICE}")
     return days.to_numpy().astype("datetime64[ns]")
+
+
+# -- time zones ----------
+
+
+def _sessions_of_times(column: Any, name: str) -> pd.Series:
+    """Of an arrow column of timestamps with a zone."""
+    try:
+        times = pd.Series(column.to_pandas())
+    except Exception:  # of a zone that nobody knows
+        raise DataError(f"dates in column {name!r} carry the time zone {column.type.tz}, which is unknown; drop it") from None
+    if times.isna().any():
+        raise DataError(f"row {int(np.argmax(times.isna())) + 1} has no date in column {name!r}; fill it or delete the row")
+    exchange = reading().calendar
+    local = times.dt.tz_localize(None) if exchange is None else _on_the_exchange(times, exchange)
+    return _sessions(local, str(column.type.tz), name)
+
+
+def _sessions_of_texts(text: pd.Series, name: str) -> pd.Series:
+    """Of texts that all end with a zone or its distance from Greenwich."""
+    bare = pd.to_datetime(text.str.replace(_SUFFIX, "", regex=True), format="ISO8601", errors="coerce")
+    times = pd.to_datetime(
+        text.str.replace(r"\s*(?:UTC|GMT)$", "Z", regex=True, case=False), utc=True, format="ISO8601", errors="coerce"
+    )
+    wrong = bare.isna() | times.isna()
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"row {row + 1} of the date column {name!r} reads {shorten(text[row])}, which is not a date with a time zone"
+        )
+    exchange = reading().calendar
+    zone = str(_SUFFIX.search(text[0])[0]).strip()  # type: ignore[index]
+    return _sessions(bare if exchange is None else _on_the_exchange(times, exchange), zone, name)
+
+
+def _on_the_exchange(times: pd.Series, exchange: str) -> pd.Series:
+    zone = calendar_of(exchange, times.min().date(), times.max().date()).tz
+    return pd.Series(times.dt.tz_convert(zone).dt.tz_localize(None))
+
+
+def _sessions(local: pd.Series, zone: str, name: str) -> pd.Series:
+    """Dates, when there is one stamp per day; the times of day are kept where there are several."""
+    exchange, days = reading().calendar, local.dt.normalize()
+    weekdays = set(days.dt.weekday)
+    if exchange is None and days.nunique() >= ENOUGH and weekdays & {5, 6} and not weekdays >= set(range(5)):
+        row = int(np.argmax(days.dt.weekday >= 5))
+        raise DataError(
+            f"stamps of column {name!r} carry the time zone {zone}, in which row {row + 1} is a {days.iloc[row].day_name()}: not "
+            "the zone of their exchange; name the exchange with --calendar, such as XTKS (in Python calendar=)"
+        )
+    where = f"sessions of {exchange}" if exchange else f"dates in the stamps' own zone ({zone}; --calendar names an exchange)"
+    intraday = days.nunique() < local.nunique()
+    reading().say(f"stamps with a time zone as {where.replace('sessions', 'times') if intraday and exchange else where}")
+    return local if intraday else days

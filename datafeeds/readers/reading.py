@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from datafeeds.choices import check_choice
-from datafeeds.errors import DataWarning
+from datafeeds.errors import ReadingNote
 
 if TYPE_CHECKING:
     from datafeeds.panel import MarketPanel
@@ -78,5 +78,5 @@ def noted(panel: MarketPanel, how: Reading) -> MarketPanel:
     if not how.notes:
         return panel
     told = " ".join(f"{panel.source} read as: {', '.join(how.notes)}".split())
-    warnings.warn(told if len(told) < 600 else f"{told[:600]}...", DataWarning, stacklevel=4)
+    warnings.warn(told if len(told) < 600 else f"{told[:600]}...", ReadingNote, stacklevel=4)
     return replace(panel, read_as=tuple(how.notes))

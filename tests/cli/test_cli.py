@@ -178,10 +178,9 @@ def put(row, column, value):
 
 BAD_FILES = {
     "hole": (put(10, 3, None), "no price on"),
-    "duplicated date": (lambda f: pd.concat([f.iloc[:5], f.iloc[4:]]), "twice"),
+    "duplicated date": (lambda f: pd.concat([f.iloc[:5], f.iloc[4:] * 1.01]), "twice"),
     "zero price": (put(7, 2, 0.0), "0"),
     "text": (put(7, 2, "oops"), "oops"),
-    "unsorted": (lambda f: f.iloc[::-1], "sort"),
     "no index": (lambda f: f.drop(columns="INDEX"), "INDEX"),
     "one row": (lambda f: f.iloc[:1], "only one row"),
 }
@@ -194,6 +193,14 @@ def test_a_bad_file_is_one_named_line_and_leaves_nothing(case, csv, tmp_path):
     line = refused(tracker("run", "pa", "--data", spoiled(csv, tmp_path, edit), "--out", out), word)
     assert line.split(":")[0] in ("DataError", "UniverseError")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.csv"]
+
+
+def test_what_was_guessed_about_a_file_is_one_line_and_in_the_record(csv, tmp_path):
+    out = tmp_path / "out"
+    path = spoiled(csv, tmp_path, lambda f: pd.concat([f, f.iloc[:2]]))
+    run = tracker("run", "pa", "--data", path, "--out", out, "--no-tearsheet")
+    assert "bad.csv read as: rows sorted by date, 2 identical rows dropped\n" in run.stderr
+    assert json.loads((out / "run.json").read_text())["data"]["read_as"] == ["rows sorted by date", "2 identical rows dropped"]
 
 
 BAD_WORDS = {

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from datafeeds.errors import TrackerWarning
+from datafeeds.errors import ReadingNote, TrackerWarning
 from datafeeds.texts import plain
 from tracker_strategies.cli.accounts.asking import app as paper
 from tracker_strategies.cli.data import app as data_commands
@@ -206,7 +206,8 @@ def main() -> None:
 
     def one_line(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
         own = issubclass(category, TrackerWarning)
-        return plain(f"{category.__name__}: {message}\n") if own else usual(message, category, filename, lineno, line)
+        said = f"{message}\n" if issubclass(category, ReadingNote) else f"{category.__name__}: {message}\n"
+        return plain(said) if own else usual(message, category, filename, lineno, line)
 
     warnings.formatwarning = one_line
     try:

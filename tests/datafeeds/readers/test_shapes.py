@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from datafeeds import DataError, MarketPanel, SingleIndexData, TrackerError, UniverseError, open_source
-from datafeeds.errors import DataWarning
+from datafeeds.errors import ReadingNote
 from tests.datafeeds.readers.shapes import TICKERS, as_zip, bars, closes, excel, german, make_bars, make_closes, zoned
 
 pytest.importorskip("python_calamine")
@@ -152,7 +152,7 @@ def test_every_guess_is_said_once_and_kept(close_files, name):
         warnings.simplefilter("always")
         panel = opened(folder, name, made[name])
     assert sorted(panel.read_as) == sorted(SAID[name])
-    lines = [str(w.message) for w in caught if w.category is DataWarning]
+    lines = [str(w.message) for w in caught if w.category is ReadingNote]
     assert lines == ([f"{name} read as: {', '.join(panel.read_as)}"] if SAID[name] else [])
 
 
