@@ -144,7 +144,7 @@ def test_the_body_brings_no_styles_scripts_links_or_placeholders(rendered):
     assert not re.search(
         r"<(html|head|body|style|script|link|a|img)\b|https?://|\{\{|on\w+=|qs-chart|own-chart|\ufe6a", rendered.body
     )
-    assert rendered.body.count("<figure") == rendered.body.count("<svg") == 14
+    assert rendered.body.count("<figure") == rendered.body.count("<svg") == 11
 
 
 def test_settings_backend_colours_figures_and_log_levels_are_put_back(rendered):

@@ -191,7 +191,7 @@ def test_the_file_loads_nothing_and_runs_nothing(page):
     assert all(place.startswith("#") for place in re.findall(r"url\(\s*['\"]?([^)]*)", styles))
     assert "http://" not in page.source
     assert "https://" not in page.source
-    assert not {"script", "iframe", "object", "embed", "img", "a"} & set(page.tags)
+    assert not {"script", "iframe", "object", "embed", "img"} & set(page.tags)
     assert [a for a in page.attributes if a[1].startswith("on")] == []
     assert ("link", "href", "data:,") in page.attributes
     policy = next(v for t, n, v in page.attributes if t == "meta" and n == "content" and "default-src" in v)
@@ -214,7 +214,7 @@ def test_titles_names_and_parameters_are_text_whatever_they_contain(page, record
 
 def test_the_page_is_light(path, page):
     assert path.stat().st_size < 1_600_000  # two reports of QuantStats
-    assert page.source.count("<svg") == 10 + 2 * 14
+    assert page.source.count("<svg") == 10 + 2 * 11
 
 
 def test_same_record_same_bytes_whatever_the_style_of_the_user(record, baselines, path, tmp_path):
@@ -316,3 +316,31 @@ def test_long_curves_are_thinned_without_losing_their_spikes():
 def test_effective_number_of_names():
     w = np.array([[0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.0, 0.0], [0.3, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     assert effective_names(w) == pytest.approx([4.0, 2.0, 1.0, 0.0])
+
+
+def test_the_title_names_every_target_and_the_difference_is_against_their_blend(record, tmp_path):
+    assert len(record.targets) > 1
+    page = tearsheet(record, tmp_path / "several.html").read_text(encoding="utf-8")
+    title = re.search(r"<h1>(.*?)</h1>", page)[1]
+    assert all(target in title for target in map(str, record.targets)) or " and " in title
+    r, y = record.scored()
+    shown = re.search(r"portfolio ([^,]+), blend of the indices ([^<]+)<", page)
+    for text, growth in zip(shown.groups(), (np.prod(1 + r) - 1, np.prod(1 + y) - 1), strict=True):
+        assert float(re.sub(r"[^\d.+-]", "", text.replace("\u2212", "-"))) == pytest.approx(100 * growth, rel=0.01, abs=0.02)
+
+
+def test_bars_of_weights_are_as_long_as_their_weights(page):
+    rows = re.findall(r'<i style="width:([\d.]+)%"></i></td><td>([\d.,\u2212-]+)', page.source)
+    widths, ends = (np.array([float(row[i].replace(",", "").replace("\u2212", "-")) for row in rows]) for i in (0, 1))
+    assert len(rows) > 3
+    assert widths.max() == 100.0
+    assert np.allclose(widths, 100.0 * np.maximum(ends, 0.0) / ends.max(), atol=0.5)
+
+
+def test_the_sentence_about_survivors_stands_only_where_no_name_left(record, tmp_path):
+    def said(run, name):
+        return "No name left this universe" in tearsheet(run, tmp_path / name).read_text(encoding="utf-8")
+
+    assert said(replace(record, events=(), whole=None), "a.html")
+    event = {"date": "2020-01-02", "symbol": record.symbols[0], "event": "delisted"}
+    assert not said(replace(record, events=(event,), whole=None), "b.html")

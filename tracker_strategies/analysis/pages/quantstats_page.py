@@ -4,7 +4,8 @@ QuantStats 0.0.86 back-fills a benchmark with other dates, fails on time zones a
 the start, loses a drawdown that begins on the first bar, restyles matplotlib for the whole process, floods the log with missing
 fonts and links to a server. All of that ends here. It renders into our own template, so none of its styles reach the page. Left
 out because they mislead: bars by year (misplaced on pandas 3) and rolling beta (zero until its window is full), both drawn anew,
-and the ratio of yearly returns.
+and the ratio of yearly returns. Wrong statements in its tables are put right by :mod:`.quantstats_corrections`. Growth is drawn
+once, on a log scale: the tracking part of the page has it already.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, Chart
 from tracker_strategies.analysis.pages.page import part
 from tracker_strategies.analysis.pages.quantstats_bars import daily_levels, made_from, rows_in_bars
+from tracker_strategies.analysis.pages.quantstats_corrections import corrected
 from tracker_strategies.errors import DataError, MissingExtraError, PageWarning
 
 #: QuantStats' colours, translated like our own. #262626 and white text stay: they are the figures in the heat map's cells.
@@ -95,7 +97,7 @@ def quantstats_body(
         return part("notice", f"No QuantStats report: {reason}.")
     try:
         with _base_row(value.index[0]):
-            page = _render(returns, benchmark, max(1, round(year)))
+            page = corrected(_render(returns, benchmark, max(1, round(year))), value, index)
     except MissingExtraError:
         raise
     except Exception as error:

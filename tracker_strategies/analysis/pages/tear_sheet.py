@@ -6,7 +6,7 @@ The file needs nothing but itself: no network, no scripts, no fonts. Same record
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +48,7 @@ def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = Non
     path : path-like
         File to write; missing folders are made, an older file is replaced in one step.
     title : str, optional
-        Heading, default "<strategy> tracks <first target>". Any text: it is escaped.
+        Heading, default "<strategy> tracks <targets>". Any text: it is escaped.
     baselines : sequence of RunRecord
         Other runs on the same bars and target, set beside this one in a table and in the chart of active return. One that got to
         its target later has fewer bars, one that never did is left out.
@@ -73,7 +73,7 @@ def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = Non
     _check_record(record)
     others = [other for baseline in baselines if len((other := _beside(record, baseline)).dates) > 1]
     require_quantstats()
-    return write_page(target, _page(record, title or f"{record.strategy} tracks {record.targets[0]}", others))
+    return write_page(target, _page(record, title or f"{record.strategy} tracks {_listed(record.targets)}", others))
 
 
 def _beside(record: RunRecord, baseline: RunRecord) -> RunRecord:
@@ -121,8 +121,9 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
         tables=tables,
         charts=[chart for chart in drawn if chart],
         weights=_weights(record),
-        parameters=record.params,
+        parameters={name: _written(value) for name, value in record.params.items() if value is not None},
         year=year_words(record.periods_per_year, record.dates),
+        nobody_left=not any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events),
         strategy=record.strategy,
         performance=[(name, _performance(record, j)) for j, name in enumerate(record.targets)],
     )
@@ -136,6 +137,24 @@ def _performance(record: RunRecord, target: int) -> Markup:
     return quantstats_body(value, index, periods_per_year=record.periods_per_year, number=target)
 
 
+def _written(value: object) -> str:
+    """A parameter as a reader would write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_written(inner)}" for name, inner in value.items() if inner is not None)
+    if isinstance(value, list | tuple):
+        return ", ".join(_written(inner) for inner in value)
+    return str(value)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """A, B and C."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _day(date: pd.Timestamp) -> str:
     return f"{date.day} {date:%b %Y}"
 
@@ -144,10 +163,11 @@ def _tiles(record: RunRecord) -> list[Tile]:
     m, year = record.metrics(), record.periods_per_year
     length = BarLength.usual(record.dates)
     per = f"per {length.word}"
-    growth = record.growth[-1] / record.growth[0] - 1, record.index[-1, 0] / record.index[0, 0] - 1
     paid_in = 0.0 if record.flow is None else float(record.flow.sum())
     effective = charts.effective_names(record.weights[1:])
     r, y = record.scored()
+    growth = float(np.prod(1.0 + r)) - 1.0, float(np.prod(1.0 + y)) - 1.0
+    index = "index" if len(record.targets) == 1 else "blend of the indices"
     path = record.excess_path()
     below = drawdown(path)
     deepest = int(below.argmin())
@@ -164,7 +184,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
     details: dict[str, tuple[Word, ...]] = {
         "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised",),
         "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
-        "tracking_difference": (f"portfolio {signed_percent(growth[0])}, index {signed_percent(growth[1])}",),
+        "tracking_difference": (f"portfolio {signed_percent(growth[0])}, {index} {signed_percent(growth[1])}",),
         "excess_log_return": (f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",),
         "final_value": (f"from {record.value[0]:,.0f}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),),
         "turnover": (f"of value {per}; {number(100 * m['turnover'] * year)}\u202f% a year",),
@@ -198,8 +218,8 @@ def _weights(record: RunRecord) -> list[dict[str, str]]:
     if len(rest):
         rows.append((f"{len(rest)} others", last[rest].sum(), mean[rest].sum(), ""))
     rows.append(("Cash", 1.0 - last.sum(), 1.0 - mean.sum(), ""))
-    widest = max(float(last[shown].max(initial=0.0)), 1e-12)
-    widths = [f"{100 * min(max(end, 0.0) / widest, 1.0):.1f}" for _, end, _, _ in rows]
+    widest = max(*(float(end) for _, end, _, _ in rows), 1e-12)
+    widths = [f"{100 * max(end, 0.0) / widest:.1f}" for _, end, _, _ in rows]
     return [
         {"name": name, "width": width, "end": percent(end, 2), "mean": percent(average, 2), "highest": highest}
         for (name, end, average, highest), width in zip(rows, widths, strict=True)
