@@ -62,6 +62,14 @@ class Bar:
         """Assets that have a bar now; None means all."""
         return None if self.age is None else self.age == 0
 
+    def traded_since(self, before: Bar) -> BoolArray:
+        """Assets whose return since an earlier bar is seen: they traded on both. The jump after a halt spans more bars."""
+        seen = np.ones(len(self.close), dtype=bool)
+        for one in (before, self):
+            if one.age is not None:
+                seen &= one.age == 0
+        return seen
+
 
 class PriceGate(Protocol):
     """What a strategy asks for, once at the open (where the fill mode needs it) and once at the close of each bar."""

@@ -30,6 +30,7 @@ from tracker_strategies.papertrade.journal.ledger import opening_entries
 from tracker_strategies.papertrade.market.new_sessions import read_source, session_names
 from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.bar_lengths import windows_written_out
 from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.index_weights.published import plain_weights, settled_weights
 from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
@@ -78,9 +79,15 @@ def write_account(
         options["actions"] = absolute(options["actions"])
     if panel is None:
         panel = market.open()
+    if panel.bar_length.intraday:
+        raise ParameterError(
+            f"{panel.source} has bars of {panel.bar_length}, and a paper account decides once per session; make them daily with "
+            "datafeeds.resample(panel, 'daily'), and let the source grow by those"
+        )
+    # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
+    chosen = windows_written_out(cls_, chosen, panel.bar_length)
     year = chosen.get("bars_per_year", chosen.get("bars_a_year"))
     if year is None and any(chosen.get(key) is not None for key in ("margin", "enhance", "max_tracking_error", "te_budget")):
-        # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
         chosen["bars_per_year"] = panel.periods_per_year
     names = names_of(panel, symbols, chosen.pop("assets", None))
     first = first_session(panel, start or replay)

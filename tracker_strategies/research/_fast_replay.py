@@ -52,7 +52,7 @@ def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
     costs = tracker.rebalancer.costs
     limits = tracker.keeper is not None or costs.min_fee or costs.per_share
     usual = type(tracker) is Tracker and tracker.signal is None and panel.target_seen is None and panel.members is None
-    usual = usual and tracker.start is None
+    usual = usual and tracker.start is None and tracker.overnight is None
     return panel.complete and usual and not limits
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import backtrader as bt
@@ -18,7 +19,7 @@ from datafeeds.errors import DataError, DataWarning
 from tracker_strategies.errors import OldNameWarning, ParameterError
 from tracker_strategies.execution.schedule import Schedule, is_schedule
 from tracker_strategies.strategies.feeds import is_plain_feed
-from tracker_strategies.strategies.registry import OLD_PARAMS
+from tracker_strategies.strategies.registry import OLD_PARAMS, default_params
 from tracker_strategies.strategies.target import check_year
 
 _UNITS = {
@@ -63,6 +64,8 @@ def settle_bars(cls: Any, p: Any, infer: Callable[[], BarLength | None], dates: 
         setattr(p, old, None)
     length = length_for(p, infer())
     p.bars_per_year = None if length is None else length.per_year
+    if p.overnight != "learn" and length is not None and not length.intraday:
+        raise ParameterError(f"overnight={p.overnight!r} is for bars shorter than a day, these are of {length}; leave it out")
     given = {name: getattr(p, name) for name in cls.windows}
     settle_windows(cls, p, length)
     _refuse_gone(p)
@@ -100,6 +103,13 @@ def settle_windows(cls: Any, p: Any, length: BarLength | None) -> None:
             if not p.rebalance.strip()[:1].isdigit():
                 return  # a word that is neither: the schedule knows which words there are
             raise
+
+
+def windows_written_out(cls: Any, params: Mapping[str, Any], length: BarLength) -> dict[str, Any]:
+    """Params with the windows among them in bars: for whoever goes on with too few bars to tell their length."""
+    p = SimpleNamespace(**{**default_params(cls), **params})
+    settle_windows(cls, p, length_for(p, length))
+    return {**params, **{name: getattr(p, name) for name in (*cls.windows, "rebalance") if name in params}}
 
 
 def _for_days(rebalance: str, length: BarLength) -> int | str:

@@ -35,7 +35,7 @@ from tracker_strategies.strategies.compose import in_coordinates, settle_coordin
 from tracker_strategies.strategies.feeds import find_assets, find_targets
 from tracker_strategies.strategies.index_weights.informed import informed
 from tracker_strategies.strategies.name_order import known_names
-from tracker_strategies.strategies.start import first_date, settle_holdings
+from tracker_strategies.strategies.start import first_date, overnight_of, settle_holdings
 from tracker_strategies.strategies.target import target_of
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -82,6 +82,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``listing_warmup`` ("20 sessions"): bars before a newly listed name may be held, as a number or as time ("1 month").
         Sessions of bars of a day or longer are as many bars: :meth:`datafeeds.BarLength.bars`
       - ``delist_after`` ("10 sessions"): bars without a price after which a name counts as delisted, likewise
+      - ``overnight`` ("learn"): returns over a night in bars shorter than a day: "scale" them by their own variance before they
+        are learned, or "skip" them. See :class:`~tracker_strategies.execution.overnight.Overnight`
       - ``holdings`` (None): what is held at the first bar, at its prices: an :class:`~tracker_strategies.Account`, a mapping from
         names to shares, or the path of a file of holdings; its cash is left to the broker
       - ``trade_from`` (None): first date on which it may trade. On bars before it, it only learns
@@ -112,6 +114,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("calendar", None),
         ("listing_warmup", "20 sessions"),
         ("delist_after", "10 sessions"),
+        ("overnight", "learn"),
         ("holdings", None),
         ("trade_from", None),
         ("capital", None),
@@ -150,8 +153,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.targets = find_targets(self.datas, self.p.target)
         self.assets = find_assets(self.datas, self.targets, self.p.assets)
         if not len(self.assets):
-            name = self.targets[0]._name
-            raise UniverseError(f"only the target {name!r} was added; add the assets to invest in as feeds of their own")
+            raise UniverseError(f"only the target {self.targets[0]._name!r} was added; add the assets to invest in as feeds")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
         settle_feeds(type(self), self.p, self.targets[0], self.assets)
         self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
@@ -196,7 +198,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             order=order,
             keeper=keeper,
         )
-        tracker.start = first_date(p.trade_from)
+        tracker.start, tracker.overnight = first_date(p.trade_from), overnight_of(p)
         return informed(cls, p, tracker, symbols, names, n_targets)
 
     @classmethod

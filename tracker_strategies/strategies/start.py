@@ -1,4 +1,4 @@
-"""What an account begins with, and from when on it trades, from the params of a strategy."""
+"""What an account begins with, from when on it trades, and how it learns nights, from the params of a strategy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies._checks import one_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.holdings.account import Account
+from tracker_strategies.execution.overnight import CHOICES, Overnight
 
 FloatArray = NDArray[np.float64]
 
@@ -34,3 +36,15 @@ def settle_holdings(p: Any, symbols: tuple[str, ...]) -> FloatArray | None:
     sizes = account.sizes(symbols)
     p.holdings = {name: size for name, size in zip(symbols, sizes.tolist(), strict=True) if size}
     return sizes
+
+
+def overnight_of(p: Any) -> Overnight | None:
+    """How returns over a night are learned; None for as any other."""
+    if one_of("overnight", p.overnight, CHOICES) == "learn":
+        return None
+    if p.coordinates != "weights":
+        raise ParameterError(
+            f"overnight={p.overnight!r} is for coordinates='weights': share counts have to follow prices through the night; "
+            "leave it out, or choose a strategy and coordinates='weights'"
+        )
+    return Overnight(p.overnight)

@@ -17,6 +17,7 @@ from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
+from tracker_strategies.execution.overnight import Overnight
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
@@ -63,6 +64,8 @@ class Tracker:
     """
 
     start: np.datetime64 | None = None
+
+    overnight: Overnight | None = None  # how returns over a night are learned; None: as any other
 
     def __init__(
         self,
@@ -259,17 +262,14 @@ class Tracker:
             extra["signal"] = self._in(numbers) if numbers.shape == x.shape else numbers  # to be refused by the learner
         active, seen = self.universe.active, None
         if not (bar.age is None and before.age is None and active is None):
-            # A return is seen when the name traded on both bars; the jump after a halt spans more bars than y does.
-            seen = np.ones(len(x), dtype=bool)
-            for one in (before, bar):
-                if one.age is not None:
-                    seen &= one.age == 0
+            seen = bar.traded_since(before)
             x = np.where(seen, x, 0.0)
             extra |= {"active": self._allowed(active), "observed": self._in(seen)}
         if self.keeper is not None:
             self.keeper.learn(x, y, self.weights, seen)
-        x = self._in(x)
-        return self._out(self.algorithm.update(x, y, **extra))
+        if self.overnight is not None:
+            x, y = self.overnight.weigh(before.date, bar.date, x, y, extra, self.algorithm.n_assets)
+        return self._out(self.algorithm.update(self._in(x), y, **extra))
 
     def run(self, x: FloatArray, y: Any) -> FloatArray:
         """Learn from T bars on which every name was seen and may be held; return the weights before the first and after each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import IndexData, MarketPanel
-from tracker_strategies.errors import TrackerError
+from tracker_strategies.errors import DataWarning, TrackerError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
@@ -184,7 +185,9 @@ def wish_by_cerebro(
     cerebro.addstrategy(strategy, **params, trade_from=panel.dates[opening])
     cerebro.addanalyzer(_Watcher, _name="watcher")
     try:
-        (run,) = cerebro.run()
+        with warnings.catch_warnings():  # a young account has few bars, and gets more of them
+            warnings.filterwarnings("ignore", message=".* is longer than the data", category=DataWarning)
+            (run,) = cerebro.run()
     except TrackerError:
         raise
     except Exception as problem:  # a strategy may raise anything

@@ -28,6 +28,7 @@ from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.mandate.metric import ErrorModel
 from tracker_strategies.execution.mandate.pacing import Pacing
 from tracker_strategies.execution.mandate.record import Forced
+from tracker_strategies.execution.overnight import Overnight
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
@@ -89,6 +90,7 @@ _CLASSES: dict[str, type] = {
     "keeper": Keeper,
     "limits": Limits,
     "mandate": Mandate,
+    "overnight": Overnight,
     "pacing": Pacing,
     "published": Published,
     "rebalancer": Rebalancer,
