@@ -26,6 +26,8 @@ from tracker_strategies.analysis.record import RunRecord
 
 COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
 MOST_LINES, MOST_NAMES = 7, 30
+#: The members of the ensemble, by the number of bars that each remembers.
+ENSEMBLE = {"p_1": "memory of 200 bars", "p_2": "50 bars", "p_3": "20 bars", "p_4": "10 bars"}
 
 
 def diagnostics(record: RunRecord) -> list[Chart]:
@@ -42,7 +44,8 @@ def diagnostics(record: RunRecord) -> list[Chart]:
         for name, colour in zip(votes, COLOURS, strict=False):
             curve(ax, x, table[name].to_numpy(), colour)
         ax.set_ylim(bottom=0.0)
-        drawn.append(finish(figure, "Votes of the members", [(_plain(n), c) for n, c in zip(votes, COLOURS, strict=False)]))
+        labels = [ENSEMBLE[name] for name in votes] if set(votes) == set(ENSEMBLE) else [_plain(name) for name in votes]
+        drawn.append(finish(figure, "Weights of the members", list(zip(labels, COLOURS, strict=False))))
     if single:
         figure, axes = panels((1.0,) * len(single))
         for ax, name, colour in zip(axes, single, COLOURS, strict=False):

@@ -121,7 +121,7 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
         tables=tables,
         charts=[chart for chart in drawn if chart],
         weights=_weights(record),
-        parameters={name: _written(value) for name, value in record.params.items() if value is not None},
+        parameters={name: _written(value) for name, value in record.params.items() if value not in (None, (), "")},
         year=year_words(record.periods_per_year, record.dates),
         nobody_left=not any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events),
         strategy=record.strategy,
