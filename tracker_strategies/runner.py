@@ -14,6 +14,7 @@ from datafeeds.feeds.clock import PanelClock
 from datafeeds.log import log
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.attribution.stages import StagesAnalyzer
 from tracker_strategies.analysis.diagnostics_analyzer import DiagnosticsAnalyzer
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import record_of
@@ -159,6 +160,7 @@ def backtest(
     on_bar: Callable[[], None] | None = None,
     orders: bool = True,
     diagnostics: bool = False,
+    stages: bool = False,
     **cerebro_options: Any,
 ) -> RunRecord:
     """Run one strategy over a panel through cerebro.
@@ -179,6 +181,8 @@ def backtest(
         Keep the log of all fills in the record.
     diagnostics : bool, default False
         Keep what the algorithm says of itself on each bar.
+    stages : bool, default False
+        Keep how each decision came about, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """
@@ -192,6 +196,8 @@ def backtest(
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=orders)
     if diagnostics:
         cerebro.addanalyzer(DiagnosticsAnalyzer, _name="diagnostics")
+    if stages:
+        cerebro.addanalyzer(StagesAnalyzer, _name="stages")
     if on_bar is not None:
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     log.info("backtest of %s on %s begins", cls.alias_name or cls.__name__, panel.source)

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from datafeeds.bar_length import BarLength
+from tracker_strategies.analysis.attribution.stages import Stages
 from tracker_strategies.analysis.breaches import bars_outside
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.eval_from import start_row
@@ -77,6 +78,8 @@ class RunRecord:
         Share of the account that decisions invest where no limit forbids it.
     rounding : float, optional
         Tracking error per bar that rounding to whole lots was expected to cost, RMS over the decisions; None without lots.
+    stages : Stages, optional
+        How decisions came about, where that was kept.
     whole : RunRecord, optional
         The run that this is the scored part of.
     """
@@ -105,6 +108,7 @@ class RunRecord:
     breaches: pd.DataFrame | None = None
     invested: float = 1.0
     rounding: float | None = None
+    stages: Stages | None = None
     whole: RunRecord | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -224,6 +228,7 @@ class RunRecord:
             orders=late.reset_index(drop=True),
             breaches=None if self.breaches is None else self.breaches[self.breaches["date"] >= self.dates[base]],
             entry=entry.later(base),
+            stages=None if self.stages is None else self.stages.from_row(base),
             whole=self.whole or self,
         )
 

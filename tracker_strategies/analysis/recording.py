@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import backtrader as bt
+import pandas as pd
 
+from tracker_strategies.analysis.attribution.ladder import Attribution, attribute
 from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import read_run
+from tracker_strategies.analysis.runfolder import ATTRIBUTION, read_run
 from tracker_strategies.errors import DataError
 from tracker_strategies.execution.commission import charged
 from tracker_strategies.execution.costs import CostModel
@@ -28,6 +32,18 @@ def as_record(run: Run) -> RunRecord:
     if isinstance(run, RunRecord):
         return run.part
     return read_run(run).part if isinstance(run, (str, os.PathLike)) else record_of(run).part
+
+
+def attribution_of(run: Run) -> Attribution | None:
+    """Where the tracking error of a run came from; None where that was not kept, or where no bar is scored."""
+    if isinstance(run, (str, os.PathLike)):
+        place = Path(run).expanduser()
+        if not (place / ATTRIBUTION).is_file():
+            return None
+        told = json.loads((place / "run.json").read_text(encoding="utf-8"))
+        return Attribution.from_frame(pd.read_parquet(place / ATTRIBUTION), told["sectors"])
+    record = as_record(run)
+    return None if record.stages is None or len(record.dates) < 2 else attribute(record)
 
 
 def new_record(
@@ -96,4 +112,5 @@ def record_of(
         kernels=kernels,
         flow=tracking.flow,
         entry=tracking.entry,
+        stages=strategy.analyzers.stages.stages(tracking.value) if hasattr(found, "stages") else None,
     )

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from datafeeds.files import check_place, staged_folder, write_json
 from tracker_strategies._version import DISTRIBUTION
+from tracker_strategies.analysis.attribution.ladder import attribute
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.places import check_outside, refuse_other
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
 
-SHEET = "tearsheet.html"
+SHEET, ATTRIBUTION = "tearsheet.html", "attribution.parquet"
 #: All that a run folder holds; a folder with anything else in it is never replaced.
 RUN_FILES = {
     "run.json",
@@ -35,6 +36,8 @@ RUN_FILES = {
     "orders.parquet",
     "diagnostics.parquet",
     "breaches.parquet",
+    "stages.parquet",
+    ATTRIBUTION,
     SHEET,
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
@@ -54,8 +57,8 @@ def write_run(
     asked: Mapping[str, Any] | None = None,
     force: bool = False,
 ) -> Path:
-    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders``, ``breaches`` and
-    ``diagnostics`` (Parquet).
+    """Write ``run.json``, ``metrics.json``, ``weights``, ``decisions``, ``returns``, ``orders``, ``breaches``,
+    ``diagnostics``, ``stages`` and ``attribution`` (Parquet).
 
     The folder appears whole or not at all. An older run of the same strategy with the same parameters on the same data is
     replaced; with ``force``, any run. Anything else there is left alone and refused. Same inputs, same bytes, but for the time
@@ -82,6 +85,9 @@ def write_run(
         record.orders.to_parquet(stage / "orders.parquet", index=False)
         if record.breaches is not None:
             record.breaches.to_parquet(stage / "breaches.parquet", index=False)
+        if record.stages is not None and len(scored.part.dates) > 1:
+            stages_frame(record).to_parquet(stage / "stages.parquet")
+            attribute(scored).frame().to_parquet(stage / ATTRIBUTION)
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
     return target
@@ -151,6 +157,22 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
     except (OSError, ValueError, KeyError) as problem:
         raise DataError(f"{place} cannot be read ({type(problem).__name__}: {problem}); run it again with --out") from None
     return record if whole else record.since(told["eval_from"])
+
+
+def stages_frame(record: RunRecord) -> pd.DataFrame:
+    """How decisions came about: columns "wish A", "allowed A", "traded A", "rounded A" and "shares A" of each name A.
+
+    A stage that is the same as the one before it on every bar is left out.
+    """
+    kept, before = record.stages, None
+    assert kept is not None
+    parts = []
+    for name in ("wish", "allowed", "traded", "rounded", "shares"):
+        values = getattr(kept, name)
+        if before is None or not np.array_equal(values, before):
+            parts.append(pd.DataFrame(values, columns=[f"{name} {symbol}" for symbol in record.symbols]))
+        before = values
+    return pd.concat(parts, axis=1).set_index(pd.DatetimeIndex(record.dates, name="date"))
 
 
 def is_run(folder: str | os.PathLike[str]) -> bool:

@@ -151,7 +151,15 @@ def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callabl
             tick = _Tick(progress, task)
             try:
                 record = backtest(
-                    panel, cls, params, costs=options.costs, cash=plan.cash, on_bar=tick, orders=keep, diagnostics=keep
+                    panel,
+                    cls,
+                    params,
+                    costs=options.costs,
+                    cash=plan.cash,
+                    on_bar=tick,
+                    orders=keep,
+                    diagnostics=keep,
+                    stages=keep,
                 )
             except Exception as problem:  # a user's own class may raise anything
                 raise failure_of(cls, problem) from problem

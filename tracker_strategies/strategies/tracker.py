@@ -36,12 +36,8 @@ class Tracker:
         Chooses the weights.
     universe : Universe
         Says which names may be held.
-    schedule : Schedule
-        Says when to trade.
-    rebalancer : Rebalancer
-        Turns weights into orders.
-    fill : FillMode
-        Says at which prices they fill.
+    schedule, rebalancer, fill : Schedule, Rebalancer, FillMode
+        When to trade, how weights become orders, and at which prices they fill.
     target : Target
         Says what the targets ask for.
     signal : callable, optional
@@ -55,8 +51,11 @@ class Tracker:
     Attributes
     ----------
     weights : (N,) float
-        Target weights for the time after the latest bar: what the algorithm chose; with a mandate, what it allowed at the latest
-        decision.
+        Target weights for the time after the latest bar: the wish; with a mandate, what it allowed at the latest decision.
+    wish : (N,) float
+        What the algorithm chose at the latest bar, before the mandate.
+    acts : bool
+        Whether a decision was made at the latest close.
     bar : Bar or None
         The latest bar.
     start : datetime64 or None
@@ -87,11 +86,11 @@ class Tracker:
         # Where some names are unknown to the algorithm, there is no way back by a permutation.
         self._place = None if order is None or len(order) < self._n else np.argsort(order)
         self.weights: FloatArray = np.zeros(self._n)
-        self._wish = self.weights  # of the algorithm
+        self.wish = self.weights
         self.bar: Bar | None = None
         self._base: Bar | None = None  # the bar that the next return is measured from
         self._span = 0  # bars since
-        self._changed = self._owed = self._again = self._curing = False
+        self._changed = self._owed = self._again = self._curing = self.acts = False
         self._decided: FloatArray | None = None
         self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
 
@@ -107,7 +106,7 @@ class Tracker:
     def study(self, bar: Bar) -> None:
         """A bar on which nothing is decided: learn. What the algorithm chose counts as the target."""
         self.observe(bar)
-        self.weights = self._wish
+        self.weights = self.wish
 
     def decide(self, bar: Bar, route: OrderRoute, *, due: bool = True) -> None:
         """Decide at the close of a bar that was learned from, if a rebalance is due."""
@@ -118,10 +117,11 @@ class Tracker:
         self._decided = None
         self._owed = due and self._misses(bar, route)
         curing = not due and self._must_cure(bar, route)
-        if not (due or curing):
+        self.acts = due or curing
+        if not self.acts:
             return
         if self.fill is FillMode.OPEN and self.keeper is None:
-            self._decided = self._wish
+            self._decided = self.wish
             return
         sizes, pending = route.sizes(), route.pending()
         deltas = self._plan(bar, bar.close, route, pending, curing=curing)
@@ -164,12 +164,12 @@ class Tracker:
         """Shares to trade, for what the algorithm wishes as far as the mandate allows it; `again`: for a decision that stands."""
         sizes, cash, tradable, keeper, costs = route.sizes(), route.cash(), bar.current, self.keeper, self.rebalancer.costs
         if keeper is None:
-            return self.rebalancer.plan(self._wish, sizes, prices, cash, tradable=tradable, pending=pending)
+            return self.rebalancer.plan(self.wish, sizes, prices, cash, tradable=tradable, pending=pending)
         account = AccountState.of(sizes, prices, cash, tradable, self.universe.active, pending, costs)
         if keeper.aim is None:
             keeper.look(sizes, prices, cash)  # an account that begins invested has no entry
         view: dict[str, Any] = {"metric": self._metric(), "pace": self.algorithm.pace(), "note": not again}
-        decided = keeper.decide(None if curing else self._wish, account, costs, bar.date, **view)
+        decided = keeper.decide(None if curing else self.wish, account, costs, bar.date, **view)
         if not again:
             self.weights = decided.weights
         trades = decided.trades(account, self.rebalancer, keeper.limits.min_cash)
@@ -240,14 +240,14 @@ class Tracker:
             if not (np.isfinite(bar.target).all() and (active is None or active.any())):
                 return False
             self._base, self._span = bar, 0
-            self._wish = self._out(self.algorithm.weights if active is None else self.algorithm.restrict(self._allowed(active)))
+            self.wish = self._out(self.algorithm.weights if active is None else self.algorithm.restrict(self._allowed(active)))
         elif bar.fresh:
-            self._wish = self._learn(self._base, bar)
+            self.wish = self._learn(self._base, bar)
             self._base, self._span = bar, 0
         elif changed:
-            self._wish = self._out(self.algorithm.restrict(self._allowed(active)))
+            self.wish = self._out(self.algorithm.restrict(self._allowed(active)))
         if self.keeper is None:
-            self.weights = self._wish
+            self.weights = self.wish
         # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
         late, self._changed = self._changed, changed
         again, self._again = self._again, False

@@ -14,8 +14,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from datafeeds.bar_length import BarLength
+from tracker_strategies.analysis.attribution.ladder import Attribution
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
 from tracker_strategies.analysis.pages import charts, charts_held
+from tracker_strategies.analysis.pages.attributed import EXPLAINED, attribution_tables
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, check_page, render, write_page
 from tracker_strategies.analysis.pages.quantstats_page import check_levels, quantstats_body, require_quantstats
 from tracker_strategies.analysis.pages.words import (
@@ -30,7 +32,7 @@ from tracker_strategies.analysis.pages.words import (
     year_words,
 )
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.recording import Run, as_record
+from tracker_strategies.analysis.recording import Run, as_record, attribution_of
 from tracker_strategies.errors import DataError
 
 TOP_WEIGHTS = 10
@@ -73,7 +75,8 @@ def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = Non
     _check_record(record)
     others = [other for baseline in baselines if len((other := _beside(record, baseline)).dates) > 1]
     require_quantstats()
-    return write_page(target, _page(record, title or f"{record.strategy} tracks {_listed(record.targets)}", others))
+    title = title or f"{record.strategy} tracks {_listed(record.targets)}"
+    return write_page(target, _page(record, title, others, attribution_of(run)))
 
 
 def _beside(record: RunRecord, baseline: RunRecord) -> RunRecord:
@@ -89,7 +92,7 @@ def _beside(record: RunRecord, baseline: RunRecord) -> RunRecord:
     return other
 
 
-def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
+def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord], attribution: Attribution | None) -> str:
     dates = pd.DatetimeIndex(record.dates)
     span = f"{_day(dates[0])} to {_day(dates[-1])}, {bars_in_words(record.dates)}"
     several = range(len(record.targets)) if len(record.targets) > 1 else ()
@@ -100,6 +103,7 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
         blend = " + ".join(f"{w:.0%} {name}" for w, name in zip(record.blend, record.targets, strict=True))
         own = [(name, record, i) for i, name in enumerate(record.targets)]
         tables.append(("Index by index", _figures("Index", [(blend, record, None), *own])))
+    attributed = [] if attribution is None else attribution_tables(attribution)
     with charts.chart_style():
         drawn = [
             charts.growth(record),
@@ -119,6 +123,8 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord]) -> str:
         lead=f"{span}, {len(record.symbols)} candidates. All figures after costs.",
         tiles=_tiles(record),
         tables=tables,
+        attributed=attributed,
+        attribution_words=EXPLAINED,
         charts=[chart for chart in drawn if chart],
         weights=_weights(record),
         parameters={name: _written(value) for name, value in record.params.items() if value not in (None, (), "")},

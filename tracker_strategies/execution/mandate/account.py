@@ -103,3 +103,18 @@ class Decided(NamedTuple):
         if kept is deltas or rebalancer.costs.proportional:
             return kept
         return rebalancer.fit(kept, account.sizes, account.prices, account.cash)  # a least fee does not shrink with its order
+
+
+class Stages(NamedTuple):
+    """What a decision was before its trades were held back, and after; in the order of the feeds.
+
+    Attributes
+    ----------
+    allowed : (N,) float or None
+        What the limits allow of the wish; of a decision that only cures a breach, that of the decision before it.
+    traded : (N,) float
+        What turnover, pace, price of trading and band leave of it, before lots.
+    """
+
+    allowed: FloatArray | None
+    traded: FloatArray

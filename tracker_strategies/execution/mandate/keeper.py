@@ -7,13 +7,14 @@ comes after it but the arithmetic of paying for it. Inside, names are in the ord
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.mandate.account import AccountState, Decided
+from tracker_strategies.execution.mandate.account import AccountState, Decided, Stages
 from tracker_strategies.execution.mandate.amounts.allowed import nearest_allowed
 from tracker_strategies.execution.mandate.amounts.solver import Start, inside
 from tracker_strategies.execution.mandate.banding import banded
@@ -25,7 +26,7 @@ from tracker_strategies.execution.mandate.lots.shares import shares_in_lots
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names.choosing import choose
-from tracker_strategies.execution.mandate.pacing import ALWAYS, Pacing, on_the_way
+from tracker_strategies.execution.mandate.pacing import ALWAYS, Pacing, on_the_way, price_of_trading
 from tracker_strategies.execution.mandate.record import Forced, said, stuck
 from tracker_strategies.execution.sums import total
 
@@ -33,12 +34,8 @@ from tracker_strategies.execution.sums import total
 NEAR = 0.05
 #: Weights that differ by less are the same: no trade.
 SAME = 1e-13
-#: Bars over which a trade has to pay.
-HORIZON = 5.0
 #: By how much a weight may be over a limit before it is cured: rounding.
 SLACK = 1e-9
-#: Least cost of trading in basis points that is reckoned with where a limit binds.
-NOMINAL = 60.0
 
 
 class Keeper:
@@ -60,6 +57,8 @@ class Keeper:
         Limits that gave way so far, in the order of time.
     rounding : (float, int)
         Sum of the squared tracking errors per bar that rounding to lots is expected to cost, and the number of decisions.
+    stages : Stages or None
+        Of the latest decision; None unless somebody asked for them by :meth:`watch`.
     """
 
     def __init__(self, mandate: Mandate, symbols: Sequence[str]) -> None:
@@ -85,8 +84,13 @@ class Keeper:
         self._start: Start | None = None  # multipliers of the bar before, which save time; and those of the choice of names
         self._names: Start | None = None
         self._aim: FloatArray | None = None
+        self.stages: Stages | None = None
 
     # -- what it knows ----------
+
+    def watch(self) -> None:
+        """Keep the stages of each decision, which takes a second solution where trades are held back."""
+        self.stages = Stages(None, np.zeros(len(self.symbols)))
 
     @property
     def aim(self) -> FloatArray | None:
@@ -164,12 +168,18 @@ class Keeper:
             target = on_the_way(held, best, bar.region.upper > 0.0, share)
         weights, region = self._amounts(target, bar.region, bar.can_sell, metric, date, note=note)
         aim = weights
+        if (stages := self.stages if note else None) is not None and wish is not None:
+            view = self._in(wish) * self.limits.total, held, account, active, metric, np.inf, tries
+            held_back = share < 1.0 or turnover < np.inf or self.mandate.cost_aware
+            stages = Stages(self._out(self._at_once(date, *view) if held_back else weights), stages.traded)
         if not self.entered and turnover < np.inf:
             # Where it goes in the end, with names that have no place yet.
             end = self._bar(target, held, account, active, metric, np.inf, tries)
             aim = self._amounts(target, end.region, end.can_sell, metric, date, note=False)[0]
         if self.mandate.band:
             weights = banded(weights, region, self.mandate.band)
+        if stages is not None:
+            self.stages = stages._replace(traded=self._out(weights))
         shares = None
         if bar.lots is not None:
             prices, sizes = self._in(account.prices), self._in(account.sizes)
@@ -188,6 +198,14 @@ class Keeper:
         weights = self._out(weights)
         weights.setflags(write=False)
         return Decided(weights, self._out(moved), None if shares is None else self._out(shares), limit)
+
+    def _at_once(self, date: Any, target: FloatArray, *view: Any) -> FloatArray:
+        """What the limits alone allow of a target, whatever holds trades back. It leaves no trace in later decisions."""
+        before, price = (self._start, self._names, copy(self._pacing)), 0.0 if self.mandate.cost_aware else None
+        bar = self._bar(target, *view)
+        found, _ = self._amounts(target, bar.region, bar.can_sell, view[3], date, note=False, price=price)
+        self._start, self._names, self._pacing = before
+        return found
 
     def _refuse(self, account: AccountState, active: BoolArray | None) -> None:
         """Raise what cannot hold with the names and prices of the first decision."""
@@ -257,7 +275,8 @@ class Keeper:
         within = inside(target, region, turnover=False)  # where the turnover alone binds, it is the price of trading
         if within and not self.mandate.cost_aware and total(np.abs(target - region.held)) <= region.turnover:
             return target, region
-        price = self._price_of_trading(within=within) if price is None else price
+        if price is None:
+            price = price_of_trading(self.mandate.cost_aware, self.model.tracking_error, within=within)
         solution, region, gave = nearest_allowed(
             target, region, metric, must=self.limits.must, tradable=tradable, no_trade=price, start=self._start
         )
@@ -265,13 +284,6 @@ class Keeper:
             self.forced += said(gave.get("relaxed", ()), date, self.symbols, self.limits)
         self._start = solution.multipliers
         return solution.weights, region
-
-    def _price_of_trading(self, *, within: bool) -> float:
-        """What a unit of trade costs, in expected squared error: it has to pay over the next bars. Outside the limits it costs at
-        least the nominal price: what is nearest changes with every bar, and following it does not pay.
-        """
-        cost = max(self.mandate.cost_aware or 0.0, 0.0 if within else NOMINAL)
-        return 1e-4 * cost * self.model.tracking_error / HORIZON
 
     @property
     def turnover_limit(self) -> float | None:

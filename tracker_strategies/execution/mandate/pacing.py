@@ -1,4 +1,4 @@
-"""When names are chosen anew, and how far a decision goes on its way to the best amounts."""
+"""When names are chosen anew, how far a decision goes on its way to the best amounts, and what it is worth to go there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ REVIEW_TRIES = 40
 """Exchanges of names tried with exact amounts at a review, which comes now and then."""
 #: Of a learner that has no view: names are looked at on every bar, and decisions go the whole way.
 ALWAYS: tuple[int | None, float] = (None, 1.0)
+#: Bars over which a trade has to pay.
+HORIZON = 5.0
+#: Least cost of trading in basis points that is reckoned with where a limit binds.
+NOMINAL = 60.0
 
 
 class Pacing:
@@ -53,3 +57,11 @@ def on_the_way(held: FloatArray, goal: FloatArray, stays: BoolArray, share: floa
     if missing > 0.0:
         now = now + short * (free / missing)
     return np.asarray(now + share * (goal - now))
+
+
+def price_of_trading(cost_bps: float | None, tracking_error: float, *, within: bool) -> float:
+    """What a unit of trade costs, in expected squared error: it has to pay over the next bars. Outside the limits it costs at
+    least the nominal price: what is nearest changes with every bar, and following it does not pay.
+    """
+    cost = max(cost_bps or 0.0, 0.0 if within else NOMINAL)
+    return 1e-4 * cost * tracking_error / HORIZON

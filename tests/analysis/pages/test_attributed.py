@@ -1,0 +1,45 @@
+"""The tables of where the error comes from say what the attribution says."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.markets import random_panel
+from tracker_strategies import CostModel, backtest
+from tracker_strategies.analysis.attribution import CAUSES, attribute
+from tracker_strategies.analysis.pages.attributed import attribution_tables
+
+PANEL = random_panel(120, 14, seed=3, ohlc=True)
+
+
+@pytest.fixture(scope="module")
+def record():
+    sectors = {symbol: "ab"[i % 2] for i, symbol in enumerate(PANEL.symbols)}
+    return replace(backtest(PANEL, "pa", {"rebalance": 5}, costs=CostModel(bps=5), stages=True), sectors=sectors)
+
+
+def test_shares_and_effects_are_those_of_the_attribution_and_sum_to_the_whole(record):
+    found = attribute(record)
+    tables = dict(attribution_tables(found))
+    causes = tables["Where the error comes from, by cause"]
+    assert [row[0].text for row in causes.rows[:-1]] == list(CAUSES)
+    assert sum(row[1].value for row in causes.rows[:-1]) == pytest.approx(1.0, abs=1e-10)
+    for title in list(tables)[:3]:
+        last = tables[title].rows[-1]
+        assert last[1].text.startswith("100.0")
+        assert last[2].value == pytest.approx(record.metrics()["tracking_difference"], abs=1e-10)
+
+
+def test_the_ten_names_that_cost_most_come_first_and_the_worst_bars_name_those_responsible(record):
+    found = attribute(record)
+    tables = dict(attribution_tables(found))
+    names = tables["The names that cost most"].rows
+    assert len(names) == 12
+    shares = [row[1].value for row in names[:10]]
+    assert shares == sorted(shares, reverse=True)
+    worst = tables["The worst bars"].rows
+    assert len(worst) == 10
+    assert abs(worst[0][1].value) == abs(found.active).max()
+    largest = found.names[list(PANEL.symbols)].iloc[int(abs(found.active).argmax())]
+    sign = 1.0 if worst[0][1].value > 0 else -1.0
+    assert worst[0][3].startswith(str((sign * largest).idxmax()))

@@ -1,0 +1,10 @@
+from .brinson import Brinson as Brinson
+from .brinson import brinson_fachler as brinson_fachler
+from .ladder import CAUSES as CAUSES
+from .ladder import Attribution as Attribution
+from .ladder import attribute as attribute
+from .linking import carino as carino
+from .linking import linked as linked
+from .linking import squared_shares as squared_shares
+from .stages import Stages as Stages
+from .stages import StagesAnalyzer as StagesAnalyzer

@@ -1,0 +1,66 @@
+"""Where the tracking error comes from, as tables of a page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from tracker_strategies.analysis.attribution.ladder import CASH, CAUSES, COSTS, UNEXPLAINED, Attribution
+from tracker_strategies.analysis.pages.page import Cell, Table, Word
+from tracker_strategies.analysis.pages.words import bp, percent
+
+#: Names and bars that are shown.
+MOST = 10
+#: What each cause is.
+MEANINGS = {
+    "learning": "what the algorithm chose, against the index",
+    "limits": "what the mandate made of it",
+    "waiting": "schedule, band, turnover limit and price of trading",
+    "lots": "whole lots",
+    "fills": "prices and time of the fills, orders not filled",
+    "costs": "fees, slippage and impact",
+}
+#: How to read them.
+EXPLAINED = (
+    "Shares are of the sum of squared active returns. They sum to 100 % and may be negative, where an effect works against the "
+    "others. Effects over the whole period are linked (Carino) and sum to the tracking difference."
+)
+
+
+def attribution_tables(found: Attribution) -> list[tuple[str, Table]]:
+    """By cause; the names that cost most; sectors, where they are known; and the worst bars with the names responsible."""
+    tables = [("Where the error comes from, by cause", _effects("Cause", found, found.causes, MEANINGS))]
+    names = found.names.drop(columns=[line for line in (CASH, COSTS, UNEXPLAINED) if line in found.names])
+    shares = found.shares(names).sort_values(ascending=False, kind="stable")
+    most = list(shares.index[:MOST])
+    others = found.names.drop(columns=most)
+    shown = found.names[most].assign(**{f"{len(others.columns)} other lines, with cash and costs": others.sum(axis=1)})
+    tables.append(("The names that cost most", _effects("Name", found, shown)))
+    if found.sectors:
+        tables.append(("Where the error comes from, by sector", _effects("Sector", found, found.by_sector)))
+    return [*tables, ("The worst bars", _worst(found, names))]
+
+
+def _effects(first: str, found: Attribution, effects: pd.DataFrame, notes: dict[str, str] | None = None) -> Table:
+    shares, linked = found.shares(effects), found.linked(effects)
+    rows: list[list[Word]] = []
+    for name, share, effect in zip(map(str, effects.columns), shares.tolist(), linked.tolist(), strict=True):
+        head = Cell(name, (notes or {}).get(name, ""))
+        rows.append([head, Cell(percent(share, 1), value=share), Cell(percent(effect, 2), value=effect)])
+    whole = float(linked.sum())
+    rows.append(["Sum", Cell(percent(float(shares.sum()), 1)), Cell(percent(whole, 2), value=whole)])
+    return Table([first, "Share of the squared error", "Effect over the period"], rows, own=(len(rows) - 1,))
+
+
+def _worst(found: Attribution, names: pd.DataFrame) -> Table:
+    active, own, causes = found.active, names.to_numpy(), found.causes.to_numpy()
+    rows: list[list[Word]] = []
+    for t in np.argsort(-np.abs(active), kind="stable")[:MOST].tolist():
+        towards = own[t] * np.sign(active[t])
+        guilty = [i for i in np.argsort(-towards, kind="stable")[:3].tolist() if towards[i] > 0.0]
+        cause = int(np.abs(causes[t]).argmax())
+        day = str(found.dates[t].astype("datetime64[m]")).removesuffix("T00:00")
+        active_return = Cell(bp(float(active[t])), value=float(active[t]))
+        words = ", ".join(f"{names.columns[i]} {bp(float(own[t, i]))}" for i in guilty)
+        rows.append([day, active_return, f"{CAUSES[cause]} {bp(float(causes[t, cause]))}", words])
+    return Table(["Bar", "Active return", "Largest cause", "Names responsible"], rows)
