@@ -23,15 +23,15 @@ panel = synthetic_market(n_assets=40, n_bars=500, seed=4, ohlc=True)
 def show(label: str, record: object) -> None:
     m = record.since(0.3).metrics()
     print(
-        f"{label:36} {1e4 * m['te_rms']:5.2f} bp off, {100 * m['turnover']:5.2f} % traded, costs {m['cost_bps']:6.3f} bp a bar, "
-        f"excess {1e4 * m['excess_log_return'] / m['n_bars']:+6.3f} bp a bar"
+        f"{label:36} {1e4 * m['te_rms']:5.2f} bp off, {100 * m['turnover']:5.2f} % traded, costs {m['cost_bps']:6.3f} bp, "
+        f"excess {1e4 * m['excess_log_return'] / m['n_bars']:+6.3f} bp per bar"
     )
 
 
 # %% [markdown]
 # ## Three fill modes
 #
-# The weights are decided at the close of bar t. `next_open` is the honest default: shares are fixed at that close and filled at
+# The weights are decided at the close of bar t. `next_open` is the default, without look-ahead: shares are fixed at that close and filled at
 # the next open, whatever it is. `open` sizes the orders at the open at which they fill. `close` fills at the very prices from
 # which the decision was made: what the papers assume, and look-ahead by intent.
 

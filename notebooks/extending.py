@@ -51,7 +51,7 @@ NormalisedLMSTracker = strategy_of(NormalisedLMS)
 # %%
 for params in ({}, {"coordinates": "shares"}, {"coordinates": "shares", "cost_aware": 5}):
     m = backtest(panel, NormalisedLMSTracker, params, costs=CostModel(bps=5)).metrics()
-    print(f"{1e4 * m['te_rms']:.1f} bp a bar off the index, {100 * m['turnover']:.2f} % traded a bar, {params or 'weights'}")
+    print(f"{1e4 * m['te_rms']:.1f} bp per bar off the index, {100 * m['turnover']:.2f} % traded per bar, {params or 'weights'}")
 
 # %% [markdown]
 # The check suite of the project is for everybody: copies are independent, the state goes out and comes back in mid-stream,
@@ -103,5 +103,5 @@ def reversal(bar: Any) -> Any:
 record = backtest(panel, PASTracker, {"side": "signal", "signal": reversal, "lam": 0.05}, costs=CostModel(bps=5))
 m = record.metrics()
 print(
-    f"{1e4 * m['te_rms']:.1f} bp off, {100 * m['turnover']:.1f} % traded a bar, excess {m['excess_log_return']:+.3f} after costs"
+    f"{1e4 * m['te_rms']:.1f} bp off, {100 * m['turnover']:.1f} % traded per bar, excess {m['excess_log_return']:+.3f} after costs"
 )

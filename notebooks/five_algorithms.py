@@ -29,7 +29,7 @@ def score(name: str, **params: object) -> dict[str, float]:
     m = record.metrics()
     label = ", ".join([name, *(f"{k}={v}" for k, v in params.items())])
     print(
-        f"{label:38} {1e4 * m['te_rms']:6.1f} bp a bar off, {100 * m['turnover']:5.2f} % traded, {m['n_holdings']:4.0f} names, "
+        f"{label:38} {1e4 * m['te_rms']:6.1f} bp per bar off, {100 * m['turnover']:5.2f} % traded, {m['n_holdings']:4.0f} names, "
         f"excess log return {m['excess_log_return']:+.3f}"
     )
     return m
@@ -70,9 +70,9 @@ score("adagrad")
 # %% [markdown]
 # ## Discounted VAW (Jacobsen, Cutkosky 2024): forecasts without prior knowledge
 #
-# Ridge regression that forgets. Its forecasts are optimal against comparators that move, and a vote over discounts finds the
-# right one. The portfolio is the projection of its causal coefficients, for which the theorem does not speak. Cost: O(N^2) an
-# expert.
+# Ridge regression that forgets. Its forecasts are optimal against comparators that move, and a vote over discounts needs no choice
+# of one. The theorem is about forecasts. The portfolio is the projection of the causal coefficients, and there a single discount
+# can track closer than the vote, as it does here. Cost: O(N^2) per expert.
 
 # %%
 score("vaw")
@@ -109,7 +109,7 @@ for name, m in points.items():
     x, y = 1e4 * m["te_rms"], 100 * m["turnover"]
     ax.scatter(x, y, s=22, color="C1" if "holdings" in name or name == "ensemble" else "C0")
     ax.annotate(name, (x, y), xytext=(4, 3 if "holdings" in name else -9), textcoords="offset points", fontsize=7)
-ax.set(xlabel="RMS tracking error, bp a bar", ylabel="turnover, % a bar", xscale="log", yscale="log")
+ax.set(xlabel="RMS tracking error, bp per bar", ylabel="turnover, % per bar", xscale="log", yscale="log")
 plt.show()
 
 # %% [markdown]

@@ -35,7 +35,7 @@ print("holdings:", np.round(Holdings(2, learner=PA(2)).update(x, y), 4), "what t
 # ## An index whose shares we know
 #
 # A drawn market of 40 names; the index holds the largest 80 % of them by share counts and changes them once, in the middle. The
-# weights of its largest name move all the time, although nobody trades.
+# weights of its largest name move all the time, although there is no trade.
 
 # %%
 market = simulate_market(n_assets=40, n_bars=500, seed=3, review_every=250)

@@ -30,7 +30,7 @@ frame.iloc[:3, :5].round(2)
 # %%
 panel = open_source(folder / "prices.csv")
 print(panel)
-print(f"{1e4 * backtest(panel, 'pa').metrics()['te_rms']:.1f} bp a bar off the index")
+print(f"{1e4 * backtest(panel, 'pa').metrics()['te_rms']:.1f} bp per bar off the index")
 
 # %% [markdown]
 # ## Listings, delistings, halts
@@ -69,9 +69,9 @@ print(report)
 # %% [markdown]
 # ## How close can these names come?
 #
-# `tracker data check prices.csv` reports coverage, gaps, outliers, listings and survivorship, and the floor: what the best
-# constant weights, chosen in hindsight, would have missed by. A learner of holdings may come closer; nobody comes closer by
-# much.
+# `tracker data check prices.csv` reports coverage, gaps, outliers, listings and survivorship, and what tracking with these names
+# can reach: the tracking error of the best constant weights and of the best constant share counts, both chosen in hindsight. A
+# learner of share counts can be closer than the best constant weights, because the weights of an index drift.
 
 # %%
 for key, value in tracking_floor(MarketPanel.from_frame(frame)).items():
@@ -93,7 +93,7 @@ for symbol in ("INDEX", "AAPL", "JPM", "JNJ", "XOM", "PG", "WMT"):
     cerebro.adddata(feed, name=symbol)
 cerebro.addstrategy(PATracker, rebalance="weekly")
 cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
-print(f"{1e4 * cerebro.run()[0].analyzers.tracking.get_analysis()['te_rms']:.1f} bp a bar off the index with six names")
+print(f"{1e4 * cerebro.run()[0].analyzers.tracking.get_analysis()['te_rms']:.1f} bp per bar off the index with six names")
 
 # %% [markdown]
 # A panel's feeds are faster, because all of them share one clock, and never show a price before it exists.

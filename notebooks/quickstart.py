@@ -8,7 +8,7 @@
 # %% [markdown]
 # # An index tracker in cerebro
 #
-# Twenty large US stocks follow the S&P 500 with the adaptive passive-aggressive algorithm, at 5 bp costs and fills at the next
+# Twenty large US stocks follow the S&P 500 with the recommended tracker, at 5 bp costs and fills at the next
 # open. Open this file as a notebook (jupytext, VS Code, PyCharm) or run it as a script.
 
 # %%
@@ -16,7 +16,7 @@ import backtrader as bt
 import matplotlib.pyplot as plt
 
 from datafeeds import SingleIndexData
-from tracker_strategies import APASTracker, CostModel, EqualWeight, HoldingsAnalyzer, TrackingAnalyzer, charge, record_of
+from tracker_strategies import CostModel, EnsembleTracker, EqualWeight, HoldingsAnalyzer, TrackingAnalyzer, charge, record_of
 
 data = SingleIndexData.from_source("sample")
 data.panel
@@ -39,11 +39,11 @@ def run(strategy: type[bt.Strategy], **params: object) -> bt.Strategy:
 
 
 # %%
-runs = {"APAS": run(APASTracker, rebalance="weekly"), "equal weight": run(EqualWeight, rebalance="weekly")}
+runs = {"ensemble": run(EnsembleTracker, rebalance="weekly"), "equal weight": run(EqualWeight, rebalance="weekly")}
 for name, strategy in runs.items():
     tracking, holdings = strategy.analyzers.tracking.get_analysis(), strategy.analyzers.holdings.get_analysis()
     print(
-        f"{name:>12}: {1e4 * tracking['te_rms']:.1f} bp a bar off the index, {100 * holdings['turnover']:.2f} % traded a bar, "
+        f"{name:>12}: {1e4 * tracking['te_rms']:.1f} bp per bar off the index, {100 * holdings['turnover']:.2f} % traded per bar, "
         f"excess log return {tracking['excess_log_return']:+.2f}"
     )
 
@@ -57,6 +57,6 @@ for name, strategy in runs.items():
     record = record_of(strategy)
     miss = (record.active**2).cumsum()
     ax.plot(record.dates[64:], 1e4 * ((miss[63:] - miss[:-63]) / 63) ** 0.5, lw=1, label=name)
-ax.set(ylabel="RMS tracking error\nover 63 bars, bp a bar", ylim=(0, None))
+ax.set(ylabel="RMS tracking error\nover 63 bars, bp per bar", ylim=(0, None))
 ax.legend(frameon=False)
 plt.show()

@@ -48,7 +48,7 @@ show("sparse-pls", max_names=15)
 # %% [markdown]
 # ## What can be had
 #
-# Nobody can follow two indices exactly with one portfolio. Every blend is a point on the frontier between them.
+# No portfolio can follow two indices exactly. Every blend is a point on the frontier between them.
 
 # %%
 frontier = [show("least-squares", blend=(a, 1 - a)) for a in (1.0, 0.75, 0.5, 0.25, 0.0)]
@@ -65,14 +65,14 @@ plt.show()
 # %% [markdown]
 # ## Beating them by a margin
 #
-# `margin=0.15` sets the target 15 % a year above the index, bar by bar: one margin for all, or one for each. It is a wish, not
+# `margin=0.15` sets the target 15 % per year above the index, bar by bar: one margin for all, or one for each. It is a target, not
 # a promise: the learner looks for weights that would have returned that much.
 
 # %%
 show("sparse-pls", max_names=15, margin=0.15)
 
 # %% [markdown]
-# ## Markets with calendars of their own
+# ## Markets with different calendars
 #
 # New York and Tokyo do not close at the same moment and not on the same days. A bar is decided at the close of one of them
 # (here New York, which closes last); of the other it knows the latest close that had happened by then. A holiday is a missing

@@ -100,10 +100,10 @@ def results_page(rows: list[Row]) -> str:
             }
         )
     ]
-    parts.append("Who tracks closer than the ensemble: " + ("; ".join(worse) if worse else "nobody, on any market") + ".\n")
+    parts.append("Closer than the ensemble: " + ("; ".join(worse) if worse else "none, on any market") + ".\n")
     parts.append("## Its members alone: TE / turnover\n")
     parts.append(table(["market", *ALONE], [[m, *(cell(m, "alone", who) for who in ALONE)] for m in markets]))
-    parts.append("## At most so many names: TE, mean and spread over five offsets of the reviews / turnover\n")
+    parts.append("## At most 10, 30 or 50 names: TE, mean and spread over five offsets of the reviews / turnover\n")
     lines = []
     for market in markets:
         limited = [few(rows, market, count) for count in COUNTS]

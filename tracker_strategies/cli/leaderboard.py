@@ -45,7 +45,7 @@ def leaderboard(
     ] = False,
     few_names: Annotated[
         int | None,
-        typer.Option(help="Also the ensemble, least squares and SLAIT with at most so many names.", show_default=False),
+        typer.Option(help="Also the ensemble, least squares and SLAIT limited to N names.", show_default=False),
     ] = None,
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Also every combination of members, coordinates and cost term.")
@@ -65,7 +65,7 @@ def leaderboard(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="Folder for leaderboard.html, its numbers and the rows: the same command goes on where it was stopped.",
+            help="Folder for leaderboard.html, its numbers and the rows: the same command resumes where it was stopped.",
             show_default=False,
         ),
     ] = None,
@@ -143,7 +143,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         with watching(notes) as watcher:
             result = run_leaderboard(panels, taking_part, folder, watcher=watcher, mandate=limits, **options)
     except KeyboardInterrupt:
-        kept = f"finished rows are kept in {folder}, the same command goes on" if folder else "nothing is kept without --out"
+        kept = f"finished rows are kept in {folder}, the same command resumes" if folder else "nothing is kept without --out"
         notes.print(f"stopped; {kept}")
         raise typer.Exit(STOPPED) from None
     result |= {"left_out": left_out, "notes": remarks, "asked": asked}

@@ -48,7 +48,8 @@ class MandateOptions:
     unmapped: Annotated[
         str | None,
         _limit(
-            "Names without a sector: refuse the run (default), a sector of their own, or no limit on them.", "refuse|group|free"
+            "Names without a sector: refuse the run (default), treat them as one more sector, or leave them without a limit.",
+            "refuse|group|free",
         ),
     ] = None
     exclude: Annotated[str | None, _limit("Names that are never bought: XOM,CVX.", "NAME,...")] = None

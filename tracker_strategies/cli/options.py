@@ -53,7 +53,7 @@ Adjust = Annotated[
     ),
 ]
 Members = Annotated[
-    str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: who belonged to the index when.")
+    str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: index membership by date.")
 ]
 Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="Table of old, new, date: ticker changes.")]
 Clean = Annotated[
@@ -70,7 +70,7 @@ Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
 Param = Annotated[
     list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="A parameter of the strategy; repeat for several.")
 ]
-Fill = Annotated[str, typer.Option(help="next_open (honest), open, or close (what the papers assume).")]
+Fill = Annotated[str, typer.Option(help="next_open (default, no look-ahead), open, or close (as the papers assume).")]
 Coordinates = Annotated[
     str | None,
     typer.Option(
@@ -80,8 +80,8 @@ Coordinates = Annotated[
     ),
 ]
 CostBps = Annotated[float, typer.Option(help="Commission in basis points of the traded value.")]
-PerShare = Annotated[float, typer.Option(help="Commission per share, in money.")]
-MinFee = Annotated[float, typer.Option(help="Least commission of one order, in money.")]
+PerShare = Annotated[float, typer.Option(help="Commission per share, in account currency.")]
+MinFee = Annotated[float, typer.Option(help="Minimum commission per order, in account currency.")]
 SlippageBps = Annotated[float, typer.Option(help="Slippage in basis points of the price.")]
 Cash = Annotated[float | None, typer.Option(help="Starting cash: 1,000,000 by default; with --holdings that of its row CASH.")]
 #: Cash of an account that holds nothing.
@@ -91,7 +91,7 @@ START_CASH = 1_000_000.0
 
 EvalFrom = Annotated[
     str | None,
-    typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning starts at the first bar all the same."),
+    typer.Option(metavar="0.5|DATE", help="Score from this fraction or date on; learning still starts at the first bar."),
 ]
 Out = Annotated[str | None, typer.Option("--out", metavar="DIR", help="Folder for the results, tear sheet included.")]
 Against = Annotated[

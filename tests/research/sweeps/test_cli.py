@@ -183,7 +183,7 @@ def test_ctrl_c_in_a_terminal_ends_with_130_and_keeps_rows(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert "the same command goes on" in " ".join(said.split())
+    assert "the same command resumes" in " ".join(said.split())
     assert "Traceback" not in said
     kept = len(rows_of(tmp_path / "out"))
     assert 0 < kept < 302

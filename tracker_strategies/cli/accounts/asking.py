@@ -12,7 +12,7 @@ from tracker_strategies.cli.options import AsJson, StrategyOptions, commands, gr
 
 app = commands(
     "paper",
-    "Paper trading: the same strategies in an account that survives anything. "
+    "Paper trading: the same strategies in an account that resumes after a crash. "
     "Start with [bold]tracker paper init demo apas --replay 2020-01-02[/].",
 )
 
@@ -21,25 +21,29 @@ Folder = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Folder of the ac
 
 @dataclass(frozen=True)
 class AccountOptions(HoldingsOptions, StrategyOptions):
-    """An account as it was asked for: a strategy on a market, and who trades for it."""
+    """An account as it was asked for: a strategy, a market and a broker."""
 
     cash: Annotated[
         float | None,
-        typer.Option(help="Starting cash, 1,000,000 by default; with --holdings that of its row CASH; at Alpaca, what is there."),
+        typer.Option(
+            help="Starting cash: 1,000,000 by default; with --holdings its row CASH; at Alpaca, the account's current cash."
+        ),
     ] = None
     start: Annotated[
         str | None, typer.Option(metavar="DATE", help="First session that may trade; by default the newest one.")
     ] = None
-    replay: Annotated[str | None, typer.Option(metavar="DATE", help="Practise on recorded history from this date on.")] = None
+    replay: Annotated[str | None, typer.Option(metavar="DATE", help="Practise on recorded history, starting at this date.")] = (
+        None
+    )
     broker: Annotated[str, typer.Option(help="simulated, or alpaca (its paper account; keys from the environment).")] = (
         "simulated"
     )
     url: Annotated[str, typer.Option(help="Address of the broker; only paper hosts and this computer are allowed.")] = ""
-    clock: Annotated[str | None, typer.Option(help="What tells the newest session: data (simulated) or wall (the calendar).")] = (
-        None
-    )
+    clock: Annotated[
+        str | None, typer.Option(help="How the latest session is determined: data (simulated) or wall (the calendar).")
+    ] = None
     calendar: Annotated[
-        str, typer.Option(help="Exchange whose sessions count: XNYS; or several, and who trades there: 'XNYS XTKS=NKY,SONY'.")
+        str, typer.Option(help="Exchange calendar: XNYS; or several, with the names of each: 'XNYS XTKS=NKY,SONY'.")
     ] = "XNYS"
     actions: Annotated[str, typer.Option(metavar="FILE", help="CSV of corporate actions: date,symbol,kind,value.")] = ""
     limit: Annotated[
@@ -47,12 +51,16 @@ class AccountOptions(HoldingsOptions, StrategyOptions):
     ] = None
     fault: Annotated[
         list[str] | None,
-        typer.Option("--fault", metavar="KEY=P", help="Trouble on purpose: reject, partial, delay, duplicate, disconnect."),
+        typer.Option(
+            "--fault",
+            metavar="KEY=P",
+            help="Inject simulated broker faults with probability P: reject, partial, delay, duplicate, disconnect.",
+        ),
     ] = None
     time_in_force: Annotated[str, typer.Option(help="At Alpaca: day, or opg, the opening auction (whole shares only).")] = "day"
-    verify_every: Annotated[
-        int, typer.Option(help="Replay all history every so many sessions; between, go on from a checkpoint.")
-    ] = 250
+    verify_every: Annotated[int, typer.Option(help="Do a full replay every N sessions; resume from a checkpoint in between.")] = (
+        250
+    )
 
 
 @app.command()
@@ -76,13 +84,13 @@ def init(
 def step(
     folder: Folder,
     verify: Annotated[bool, typer.Option("--verify", help="Replay everything and compare with what was decided.")] = False,
-    max_move: Annotated[float | None, typer.Option(help="Believe a price that moved by up to this, in this step only.")] = None,
+    max_move: Annotated[float | None, typer.Option(help="Accept price moves up to this size, for this step only.")] = None,
     from_copy: Annotated[
-        bool, typer.Option("--from-copy", help="The account's files were restored from a copy on purpose: go on from there.")
+        bool, typer.Option("--from-copy", help="Continue from files that were deliberately restored from a copy.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Do all that can be done now: settle, reconcile, take new sessions in, decide, send. Run it after every close.
+    """Do everything that is due: settle, reconcile, ingest new sessions, decide, send. Run it after every close.
 
     A line for cron: 30 17 * * 1-5  tracker paper step /path/to/demo
     """
@@ -94,9 +102,9 @@ def step(
 @app.command()
 def watch(
     folder: Folder,
-    sessions: Annotated[int | None, typer.Option(help="Stop after so many sessions.")] = None,
+    sessions: Annotated[int | None, typer.Option(help="Stop after N sessions.")] = None,
     speed: Annotated[float, typer.Option(help="With recorded history: seconds between two sessions.")] = 0.0,
-    max_move: Annotated[float | None, typer.Option(help="Believe a price that moved by up to this, while it watches.")] = None,
+    max_move: Annotated[float | None, typer.Option(help="Accept price moves up to this size, while it watches.")] = None,
 ) -> None:
     """Step after every session, and sleep until the next by the exchange's calendar; with recorded history, at a chosen pace."""
     from tracker_strategies.cli.accounts.commands import keep_watch
@@ -107,10 +115,10 @@ def watch(
 @app.command()
 def status(
     folder: Folder,
-    check: Annotated[bool, typer.Option("--check", help="Check every row of the account's files, too.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Also check every row of the account's files.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The account at a glance."""
+    """Show the account: sessions, value, positions, open orders, limits."""
     from tracker_strategies.cli.accounts.commands import show_status
 
     show_status(folder, check=check, as_json=as_json)
@@ -133,10 +141,10 @@ def report(
 @app.command()
 def halt(
     folder: Folder,
-    reason: Annotated[str, typer.Option(help="Why.")] = "by hand",
-    cancel_open: Annotated[bool, typer.Option("--cancel-open", help="Cancel orders that wait at the broker, too.")] = False,
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the journal.")] = "by hand",
+    cancel_open: Annotated[bool, typer.Option("--cancel-open", help="Also cancel orders that are open at the broker.")] = False,
 ) -> None:
-    """Stop all sending at once, also in a step that runs now."""
+    """Stop sending orders at once, also in a step that is running now."""
     from tracker_strategies.cli.accounts.commands import halt_account
 
     halt_account(folder, reason, cancel_open=cancel_open)
@@ -144,7 +152,7 @@ def halt(
 
 @app.command()
 def resume(folder: Folder) -> None:
-    """Go on after a halt."""
+    """Allow trading again after a halt."""
     from tracker_strategies.cli.accounts.commands import resume_account
 
     resume_account(folder)
@@ -154,10 +162,11 @@ def resume(folder: Folder) -> None:
 def adopt(
     folder: Folder,
     as_shares: Annotated[
-        bool, typer.Option("--as-shares", help="What looks like a split or a new ticker is shares that came in or went out.")
+        bool,
+        typer.Option("--as-shares", help="Treat what looks like a split or a new ticker as shares that came in or went out."),
     ] = False,
 ) -> None:
-    """Take the broker's account over into the journal, when the two disagree."""
+    """Adopt the broker's positions and cash into the journal when the two disagree."""
     from tracker_strategies.cli.accounts.commands import adopt_account
 
     adopt_account(folder, as_shares=as_shares)
@@ -166,12 +175,12 @@ def adopt(
 @app.command()
 def flatten(
     folder: Folder,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation prompt.")] = False,
     strangers: Annotated[
-        bool, typer.Option("--strangers", help="Also sell what the broker holds that is not of this account's names.")
+        bool, typer.Option("--strangers", help="Also sell positions at the broker in names that this account does not know.")
     ] = False,
 ) -> None:
-    """Halt, cancel what waits, and sell everything, if need be past a journal that cannot be used."""
+    """Halt, cancel open orders and sell everything; works even when the journal cannot be used."""
     from tracker_strategies.cli.accounts.commands import flatten_account
 
     flatten_account(folder, yes=yes, strangers=strangers)
@@ -181,10 +190,10 @@ def flatten(
 def limits(
     folder: Folder,
     changes: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Limits to change; none removes one.")
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="KEY=VALUE limits to set; use KEY=none to remove one.")
     ] = None,
 ) -> None:
-    """Show the limits, or change some.
+    """Show or change the limits.
 
     Example: tracker paper limits demo max_weight=0.2 max_turnover=none
     """

@@ -223,7 +223,7 @@ def halt_account(folder: str, reason: str, *, cancel_open: bool) -> None:
     """``halt``."""
     account, console = PaperAccount(folder, check=False), Terminal()
     account.halt(reason)  # first, and whatever else is wrong
-    console.print("halted: nothing is sent any more", highlight=False)
+    console.print("halted: no orders are sent", highlight=False)
     if cancel_open:
         count = account.halt(reason, cancel_open_orders=True)
         console.print(f"{count} open orders cancelled", highlight=False)
@@ -238,7 +238,7 @@ def halt_account(folder: str, reason: str, *, cancel_open: bool) -> None:
 def resume_account(folder: str) -> None:
     """``resume``."""
     PaperAccount(folder).resume()
-    Terminal().print("no longer halted; the next step goes on")
+    Terminal().print("no longer halted; the next step trades again")
 
 
 def adopt_account(folder: str, *, as_shares: bool) -> None:

@@ -30,9 +30,9 @@ app = commands(
     "sweep",
     "Many backtests at once: strategies x parameters x data x costs x fill modes x windows.\n\n"
     "[bold]tracker sweep pa apas --grid eps=1e-4,3e-4 --grid apas.lam=0.001,0.01 --cost-bps 0,5 --out runs/eps[/]\n\n"
-    "runs every combination on all cores. Stop it with Ctrl-C; the same command goes on where it stopped. Then\n\n"
+    "runs every combination on all cores. Stop it with Ctrl-C; the same command resumes where it stopped. Then\n\n"
     "[bold]tracker sweep report runs/eps[/]\n\n"
-    "writes a page with the best cells, how sure they are after so many trials, heat maps and frontiers. "
+    "writes a page with the best cells, how certain they are given the number of trials, heat maps and frontiers. "
     "All options: [bold]tracker sweep run --help[/].",
     cls=_DefaultToRun,
 )
@@ -43,7 +43,7 @@ Strategies = Annotated[
         metavar="STRATEGY...", help="Names of strategies: see 'tracker list', or path/to/file.py:Class.", show_default=False
     ),
 ]
-Objective = Annotated[str | None, typer.Option(help="What counts: te_rms, te_centred or excess_log_return.", show_default=False)]
+Objective = Annotated[str | None, typer.Option(help="Objective: te_rms, te_centred or excess_log_return.", show_default=False)]
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep or a tuning, finished or not.")]
 
 
@@ -71,7 +71,7 @@ class SearchOptions(MandateOptions, PriceOptions):
     purge: Annotated[int, typer.Option(help="With folds: bars between training and test that count for neither.")] = 5
     burn_in: Annotated[int, typer.Option(help="With folds: first bars of a training window that are not scored.")] = 20
     trials: Annotated[int | None, typer.Option(help="Draws per strategy, 50 by default for random.", show_default=False)] = None
-    seed: Annotated[int, typer.Option(help="Seed of the draws. The rows do not depend on who works.")] = 0
+    seed: Annotated[int, typer.Option(help="Seed of the draws. Results do not depend on the number of workers.")] = 0
     objective: Objective = None
     baselines: Annotated[str, typer.Option("--baselines", metavar="A,B", help="Strategies to compare with, or none.")] = (
         "equal-weight,pa"
@@ -99,10 +99,12 @@ class SweepOptions(SearchOptions):
     ] = None
     seeds: Annotated[str, typer.Option(metavar="0:50|1,2", help="Seeds of the synthetic market: a market each.")] = "0"
     cost_bps: Annotated[str, typer.Option(metavar="X,Y", help="Commissions in basis points of the traded value.")] = "0"
-    per_share: Annotated[str, typer.Option(metavar="X,Y", help="Commissions per share, in money.")] = "0"
-    min_fee: Annotated[str, typer.Option(metavar="X,Y", help="Least commissions of one order, in money.")] = "0"
+    per_share: Annotated[str, typer.Option(metavar="X,Y", help="Commissions per share, in account currency.")] = "0"
+    min_fee: Annotated[str, typer.Option(metavar="X,Y", help="Minimum commissions per order, in account currency.")] = "0"
     slippage_bps: Annotated[str, typer.Option(metavar="X,Y", help="Slippages in basis points of the price.")] = "0"
-    fill: Annotated[str, typer.Option("--fill", metavar="MODE,MODE", help="next_open (honest), open, close.")] = "next_open"
+    fill: Annotated[str, typer.Option("--fill", metavar="MODE,MODE", help="next_open (default, no look-ahead), open, close.")] = (
+        "next_open"
+    )
     window: Annotated[
         list[str] | None, typer.Option("--window", metavar="FROM:TO", help="Period, two dates; repeat for several.")
     ] = None
@@ -110,7 +112,7 @@ class SweepOptions(SearchOptions):
         str | None, typer.Option(metavar="0.5|DATE", help="Score each window from here on; learning starts at its first bar.")
     ] = None
     search: Annotated[str, typer.Option(help="grid (everything), random, or halving (drop the worst early).")] = "grid"
-    eta: Annotated[int, typer.Option(help="Halving: one in eta goes on, with eta times the bars.")] = 3
+    eta: Annotated[int, typer.Option(help="Halving: keep 1/eta of the candidates each round, with eta times the bars.")] = 3
     rungs: Annotated[int, typer.Option(help="Halving: rounds; the last has all bars.")] = 3
 
     @property
@@ -125,9 +127,9 @@ class TuneOptions(CostOptions, SearchOptions):
 
     data: Data = "sample"
     te_budget: Annotated[
-        float | None, typer.Option(help="Largest tracking error (RMS, per bar) in training: 0.001 is 10 bp.", show_default=False)
+        float | None, typer.Option(help="Maximum tracking error (RMS, per bar) in training: 0.001 is 10 bp.", show_default=False)
     ] = None
-    turnover_budget: Annotated[float | None, typer.Option(help="Largest turnover per bar in training.", show_default=False)] = (
+    turnover_budget: Annotated[float | None, typer.Option(help="Maximum turnover per bar in training.", show_default=False)] = (
         None
     )
     fill: Fill = "next_open"
@@ -202,8 +204,8 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
 def report(
     folder: Folder,
     objective: Objective = None,
-    x: Annotated[str | None, typer.Option(metavar="PARAM", help="Heat maps: parameter across.", show_default=False)] = None,
-    y: Annotated[str | None, typer.Option(metavar="PARAM", help="Heat maps: parameter upwards.", show_default=False)] = None,
+    x: Annotated[str | None, typer.Option(metavar="PARAM", help="Heat map x-axis parameter.", show_default=False)] = None,
+    y: Annotated[str | None, typer.Option(metavar="PARAM", help="Heat map y-axis parameter.", show_default=False)] = None,
     draws: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
     as_json: AsJson = False,
 ) -> None:

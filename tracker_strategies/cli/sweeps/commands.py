@@ -96,7 +96,7 @@ def tune_command(strategies: Sequence[str], options: TuneOptions, work: WorkOpti
         tuned = run_tuning(tuning, out, watcher=watcher, **asdict(work))
     _say_before(console, tuning.sweep, {})
     if tuned.stopped:
-        console.print(f"stopped; finished rows are kept in {tuned.folder}, the same command goes on")
+        console.print(f"stopped; finished rows are kept in {tuned.folder}, the same command resumes")
         raise typer.Exit(STOPPED)
     from tracker_strategies.research.sweeps.tuning.report import write_tuning  # draws charts: not for a run that is stopped
 
@@ -208,7 +208,7 @@ def _say(console: Terminal, summary: Summary) -> None:
     console.print(f"{done:,} of {summary.total:,} cells: {kept}{summary.ran:,} run now, {summary.failed:,} failed")
     folder = summary.folder
     if summary.stopped:
-        console.print(f"stopped; finished rows are kept in {folder}, the same command goes on")
+        console.print(f"stopped; finished rows are kept in {folder}, the same command resumes")
     elif summary.failed:
         console.print(styled("what failed: ", (f"tracker sweep status {folder}", "bold")))
     if not summary.stopped:
