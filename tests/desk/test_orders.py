@@ -373,3 +373,23 @@ def test_other_exchanges_and_other_bars() -> None:
     assert check_session(weekly, now=datetime(2024, 1, 11, 12, tzinfo=UTC))
     with pytest.raises(DataError, match="stale"):
         check_session(weekly, now=datetime(2024, 1, 20, 12, tzinfo=UTC))
+
+
+# -- weights of the index ----------
+
+
+def test_weights_without_dates_are_those_of_today() -> None:
+    weights = dict(zip(PANEL.symbols, (0.3, 0.1, 0.2, 0.2, 0.1, 0.1), strict=True))
+    plan = orders_for(PANEL, "replicate", ACCOUNT, index_weights=weights)
+    targets = dict(zip(plan.table["symbol"], plan.table["weight_target"], strict=True))
+    assert targets == pytest.approx({name: weights[name] for name in targets}, abs=0.02)  # as prices have carried them since
+    plain, informed = (orders_for(PANEL, "ensemble", ACCOUNT, index_weights=given) for given in (None, weights))
+    assert plain.to_csv() != informed.to_csv()
+    scaled = orders_for(PANEL, "ensemble", ACCOUNT, index_weights={name: 0.99 * w for name, w in weights.items()})
+    assert any("were rescaled to 1" in note for note in scaled.notes)
+    np.testing.assert_allclose(scaled.table["qty"], informed.table["qty"], rtol=1e-9)
+    for bad, words in (({"AAPL": 0.4}, "sum to 0.4"), ("absent.csv", "absent.csv"), (3, "must be")):
+        with pytest.raises(TrackerError, match=words):
+            orders_for(PANEL, "ensemble", ACCOUNT, index_weights=bad)
+    with pytest.raises(ParameterError, match="given twice"):
+        orders_for(PANEL, "ensemble", ACCOUNT, {"index_weights": weights}, index_weights=weights)

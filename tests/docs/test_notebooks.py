@@ -89,6 +89,7 @@ def test_there_is_a_notebook_for_every_subject():
         "several_indices",
         "costs_and_fills",
         "own_data",
+        "tomorrows_orders",
         "paper_trading",
         "extending",
     }

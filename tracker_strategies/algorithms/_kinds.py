@@ -109,7 +109,7 @@ class Kind:
         if array.dtype.kind == "f" and not np.isfinite(usable).all():
             raise ParameterError(f"{name} must be finite, got {short(array)}")
         if usable.size:
-            low, high = usable.min(), usable.max()
+            low, high = float(usable.min()), float(usable.max())  # a bound may be beyond what the type of the array holds
             if not (self.least <= low and high <= self.most and low > self.above):
                 limits = [f">= {self.least:g}"] * (self.least > -math.inf) + [f"> {self.above:g}"] * (self.above > -math.inf)
                 limits += [f"<= {self.most:g}"] * (self.most < math.inf)

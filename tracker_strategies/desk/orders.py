@@ -40,6 +40,8 @@ from tracker_strategies.runner import check_run
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.bar_lengths import settle_bars
 from tracker_strategies.strategies.feeds import asked_assets
+from tracker_strategies.strategies.index_weights.informed import check_weights
+from tracker_strategies.strategies.index_weights.published import settled_weights
 from tracker_strategies.strategies.registry import check_params, default_params, failure_of, load_strategy
 
 FloatArray = NDArray[np.float64]
@@ -60,6 +62,7 @@ def orders_for(
     params: Mapping[str, Any] | None = None,
     *,
     mandate: Mandate | Mapping[str, Any] | str | None = None,
+    index_weights: Any = None,
     costs: CostModel | None = None,
     as_of: Any = None,
     name: str = "desk",
@@ -86,6 +89,8 @@ def orders_for(
         The strategy's parameters. ``fill`` may be next_open or close; ``rebalance`` is not asked: a list is for a rebalance.
     mandate : Mandate, mapping of its keys, or path of a file, optional
         Limits of the decision.
+    index_weights : mapping, table or path of a file, optional
+        Weights of the index; without dates they are those of today.
     costs : CostModel, optional
         What orders will pay; free trading by default.
     as_of : date, optional
@@ -133,7 +138,14 @@ def orders_for(
     if chosen.get("assets") is not None:
         own = asked_assets(chosen.pop("assets"), panel.symbols)
         panel = panel.take(np.array([symbol in own for symbol in panel.symbols]), "not among the assets asked for")
+    told: list[str] = []
+    if index_weights is not None:
+        if chosen.get("index_weights") is not None:
+            raise ParameterError("the weights of the index are given twice, as index_weights= and among the params; keep one")
+        chosen["index_weights"], told = settled_weights(index_weights, panel.symbols, today=panel.day(-1))
+        check_weights(cls, chosen["index_weights"], panel.dates)
     desk = _Desk(panel, cls, chosen, costs)
+    desk.notes += told
     check_format("generic", time_in_force, desk.lot)
     whole = Account.of(account)
     inside, rest = whole.within(panel.symbols, outside, spelling)
@@ -158,7 +170,7 @@ class _Desk:
 
     def __init__(self, panel: MarketPanel, cls: type[TrackerStrategy], params: dict[str, Any], costs: CostModel) -> None:
         check_params(cls, params)
-        self.panel, self.cls, self.costs = panel, cls, costs
+        self.panel, self.cls, self.costs, self.notes = panel, cls, costs, list[str]()
         self.params, self.p = params, SimpleNamespace(**{**default_params(cls), **params})
         if FillMode.parse(self.p.fill) is FillMode.OPEN:
             raise ParameterError(
@@ -174,7 +186,7 @@ class _Desk:
 
     def decide(self, balance: Balance, folder: Path | None) -> Decision:
         """Learn from all bars, then decide at the last close, and size for the next open."""
-        panel, tracker, notes = self.panel, self.tracker, list[str]()
+        panel, tracker, notes = self.panel, self.tracker, self.notes
         if self.p.rebalance != 1:
             notes.append(f"rebalance={self.p.rebalance}: the schedule is not asked, this list is for a rebalance now")
         if needs_cerebro(self.cls):

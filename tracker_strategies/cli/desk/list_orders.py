@@ -42,11 +42,13 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
         account = Account.read(options.holdings, cash=options.cash)
         notes += options.account(panel.symbols, options.cash)[2]
     notes += sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols)
+    known, used = options.weights_for({strategy: cls}, panel, today=panel.day(-1))
+    notes += used
     plan = orders_for(
         panel,
         cls,
         account,
-        options.params_of(cls),
+        options.params_of(cls) | known.get(strategy, {}),
         costs=options.costs,
         name=options.account_name,
         outside=options.outside,

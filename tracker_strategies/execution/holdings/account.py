@@ -118,8 +118,8 @@ class Account:
 
         Raises :class:`AccountError` where two names of the account are one of the data.
         """
-        spelling = spelling or Spelling()
-        called = {name: spelling.known(name, symbols) or name for name in (*self.shares, *self.prices)}
+        spelling, among = spelling or Spelling(), frozenset(symbols)
+        called = {name: spelling.known(name, among) or name for name in (*self.shares, *self.prices)}
         shares: dict[str, float] = {}
         for name, size in self.shares.items():
             if called[name] in shares:

@@ -78,7 +78,7 @@ class Spelling:
 
     def known(self, name: str, symbols: Iterable[str]) -> str | None:
         """The name of the data that a name from elsewhere stands for; None where there is none."""
-        among = dict.fromkeys(symbols)
+        among = symbols if isinstance(symbols, frozenset) else frozenset(symbols)
         if name in among:
             return name
         for names in self.own.values():
