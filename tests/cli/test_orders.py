@@ -75,7 +75,7 @@ def test_what_cannot_be_is_refused_in_one_line(csv, holdings, tmp_path):
     words = ("orders", "pa", "--data", csv, "--holdings", holdings)
     refused(tracker(*words), "DataError: the data are stale", f"--as-of {DAY}")
     words = (*words, "--as-of", DAY)
-    refused(tracker(*words, "--fill", "open"), "which nobody knows the evening before")
+    refused(tracker(*words, "--fill", "open"), "which are not known the evening before")
     refused(tracker(*words, "--for", "ibkr"), "takes whole shares", "--whole-shares")
     refused(tracker(*words, "--for", "etrade"), "choose one of generic, alpaca, ibkr")
     refused(tracker(*words, "--time-in-force", "opg"), "takes whole shares only")

@@ -301,7 +301,7 @@ def test_names_outside_the_data_are_refused_kept_or_sold() -> None:
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"fill": "open"}, "fill='open' sizes orders by the opening prices, which nobody knows the evening before"),
+        ({"fill": "open"}, "fill='open' sizes orders by the opening prices, which are not known the evening before"),
         ({"holdings": {"AAPL": 1}}, "holdings=.* is for backtests; in an order list the account says what is held"),
         ({"trade_from": "2020-01-02"}, "is for backtests"),
         ({"capital": 0.5}, "is for backtests"),

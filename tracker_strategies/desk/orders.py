@@ -174,7 +174,7 @@ class _Desk:
         self.params, self.p = params, SimpleNamespace(**{**default_params(cls), **params})
         if FillMode.parse(self.p.fill) is FillMode.OPEN:
             raise ParameterError(
-                "fill='open' sizes orders by the opening prices, which nobody knows the evening before; use fill=next_open"
+                "fill='open' sizes orders by the opening prices, which are not known the evening before; use fill=next_open"
             )
         settle_bars(cls, self.p, lambda: panel.bar_length, panel.dates)
         self.tracker = cls.make_tracker(self.p, panel.symbols, costs, len(panel.targets))
