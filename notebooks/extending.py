@@ -102,6 +102,4 @@ def reversal(bar: Any) -> Any:
 
 record = backtest(panel, PASTracker, {"side": "signal", "signal": reversal, "lam": 0.05}, costs=CostModel(bps=5))
 m = record.metrics()
-print(
-    f"{1e4 * m['te_rms']:.1f} bp off, {100 * m['turnover']:.1f} % traded per bar, excess {m['excess_log_return']:+.3f} after costs"
-)
+print(f"{1e4 * m['te_rms']:.1f} bp, {100 * m['turnover']:.1f} % traded per bar, excess {m['excess_log_return']:+.3f} after costs")

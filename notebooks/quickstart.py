@@ -43,7 +43,7 @@ runs = {"ensemble": run(EnsembleTracker, rebalance="weekly"), "equal weight": ru
 for name, strategy in runs.items():
     tracking, holdings = strategy.analyzers.tracking.get_analysis(), strategy.analyzers.holdings.get_analysis()
     print(
-        f"{name:>12}: {1e4 * tracking['te_rms']:.1f} bp per bar off the index, {100 * holdings['turnover']:.2f} % traded per bar, "
+        f"{name:>12}: {1e4 * tracking['te_rms']:.1f} bp per bar, {100 * holdings['turnover']:.2f} % traded per bar, "
         f"excess log return {tracking['excess_log_return']:+.2f}"
     )
 

@@ -65,8 +65,8 @@ plt.show()
 # %% [markdown]
 # ## Beating them by a margin
 #
-# `margin=0.15` sets the target 15 % per year above the index, bar by bar: one margin for all, or one for each. It is a target, not
-# a promise: the learner looks for weights that would have returned that much.
+# `margin=0.15` sets the target 15 % per year above the index, bar by bar: one margin for all, or one for each. It is a target,
+# not a promise: the learner looks for weights that would have returned that much.
 
 # %%
 show("sparse-pls", max_names=15, margin=0.15)

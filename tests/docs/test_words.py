@@ -11,7 +11,7 @@ from tracker_strategies.cli.metavars import command_of
 ROOT = Path(__file__).resolve().parents[2]
 #: Pattern, and what to write instead.
 PATTERNS = {
-    r"\b(?:bps?|%|turnover|orders?|steps?|trades?|returns?|errors?|products?|points|traded) a (?:bar|day|year|week|line)\b": "per bar",
+    r"\b(?:bps?|%|turnover|orders?|trades?|returns?|errors?|products?|points|traded) a (?:bar|day|year|week|line)\b": "per bar",
     r"\bhonest\b": "no look-ahead",
     r"\b[Ww]hom\b|\b[Nn]obody\b": "which, none, no candidate",
     r"\b[Ss]o many\b|\bso much (?:per|a)\b": "N, a given number",
