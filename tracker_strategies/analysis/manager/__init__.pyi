@@ -1,0 +1,10 @@
+from .exposure import Estimate as Estimate
+from .exposure import active_share as active_share
+from .exposure import active_weights as active_weights
+from .exposure import beta as beta
+from .exposure import r_squared as r_squared
+from .periods import calendar_years as calendar_years
+from .periods import monthly_active as monthly_active
+from .periods import trailing_years as trailing_years
+from .turnover import Trading as Trading
+from .turnover import trading as trading
