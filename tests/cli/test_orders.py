@@ -40,6 +40,17 @@ def test_one_command_makes_the_list(csv, holdings, tmp_path):
     assert told["foot"] == list(plan.foot)
 
 
+def test_a_newcomer_with_a_workbook_of_prices(holdings, tmp_path):
+    pytest.importorskip("xlsxwriter")
+    pytest.importorskip("python_calamine")
+    PANEL.to_frame().to_excel(tmp_path / "prices.xlsx", engine="xlsxwriter")
+    done = tracker(
+        *("orders", "--data", tmp_path / "prices.xlsx", "--holdings", holdings, "--as-of", DAY, "--out", tmp_path / "orders.csv")
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "orders.csv").read_text() == orders_for(PANEL, "ensemble", Account.read(holdings)).to_csv()
+
+
 def test_a_list_is_not_replaced_by_another_unasked(csv, holdings, tmp_path):
     out = tmp_path / "orders.csv"
     words = ("orders", "pa", "--data", csv, "--as-of", DAY, "--out", out)

@@ -131,6 +131,9 @@ def test_names_that_are_not_traded_are_named_with_the_reason() -> None:
     plain = replace(PANEL, close=halted, open=None, high=None, low=None, volume=None)
     foot = "\n".join(orders_for(plain, "pa", ACCOUNT).foot)
     assert "not traded, no price on the last bar: GE" in foot
+    small = orders_for(PANEL, "pa", Account(1.2 * max(LAST.values())), {"lot": 1.0, "max_weight": 0.6})
+    dear = max(LAST, key=LAST.__getitem__)
+    assert any("one lot costs more than the account or a limit allows" in line and dear in line for line in small.foot)
     capped = orders_for(PANEL, "pa", Account(0.0, {"AAPL": 500.0}), {"max_weight": 0.3})
     assert any("held outside a limit before it: max_weight of AAPL" in line for line in capped.foot)
 

@@ -63,11 +63,11 @@ def not_traded(
     """Names that could not be traded, by reason: one line each."""
     keeper, active = tracker.keeper, tracker.universe.active
     found: dict[str, list[str]] = {}
-    barred, frozen = set(), set()
+    barred, frozen, most = set[str](), set[str](), dict[str, float]()
     if keeper is not None:
         mandate = keeper.mandate
         barred = {*mandate.exclude} | ({*symbols} - {*mandate.only} if mandate.only else set())
-        frozen = {*mandate.freeze}
+        frozen, most = {*mandate.freeze}, dict(zip(keeper.symbols, keeper.limits.upper.tolist(), strict=True))
     for i, name in enumerate(symbols):
         if deltas[i]:
             continue
@@ -80,8 +80,8 @@ def not_traded(
             why = "excluded by the mandate"
         elif active is not None and not active[i]:
             why = "not in the index" if bar.member is not None and not bar.member[i] else "listed too recently (listing_warmup)"
-        elif keeper is not None and keeper.mandate.lot and not sizes[i] and keeper.mandate.lot * bar.close[i] > value:
-            why = "one lot costs more than the account"
+        elif keeper is not None and keeper.mandate.lot * bar.close[i] > most[name] * value and not sizes[i]:
+            why = "one lot costs more than the account or a limit allows"
         if why:
             found.setdefault(why, []).append(name)
     return [

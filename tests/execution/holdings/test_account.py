@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from datafeeds.errors import DataError
@@ -106,6 +107,33 @@ def test_bytes_that_are_no_table_are_refused_by_name(tmp_path: Path) -> None:
         Account.read(tmp_path / "absent.csv")
     with pytest.raises(DataError, match="folder"):
         Account.read(tmp_path)
+
+
+def test_whatever_becomes_of_a_file_it_is_read_or_refused_by_name(tmp_path: Path) -> None:
+    rng, file = np.random.default_rng(4), tmp_path / "h.csv"
+    kinds = (
+        b"symbol,qty,price\nAAPL,10,150.5\nBRK.B,3,\nCASH,2500,\n",
+        b"Statement,Header,Field,Value\nOpen Positions,Header,DataDiscriminator,Currency,Symbol,Quantity,Close Price\n"
+        b'Open Positions,Data,Summary,USD,AAPL,"1,000",150\nCash Report,Data,Ending Cash,Base Currency Summary,12.5,1\n',
+        b"symbol;qty;price\nAAPL;10,5;1.234,5\nCASH;5,25;\n",
+    )
+    outcome = set()
+    for _ in range(150):
+        text = bytearray(kinds[rng.integers(3)])
+        for _ in range(rng.integers(1, 5)):
+            at, what = int(rng.integers(len(text))), rng.random()
+            if what < 0.4:
+                text[at:at] = text[int(rng.integers(len(text))) :][:20]
+            elif what < 0.7:
+                del text[at : at + int(rng.integers(1, 9))]
+            else:
+                text[at : at + 1] = bytes([rng.choice(list(b',;\n"\t\0\xff=-+@.0129e '))])
+        file.write_bytes(bytes(text))
+        try:
+            outcome.add(type(Account.read(file)).__name__)
+        except TrackerError as problem:
+            outcome.add("refused in several lines" if "\n" in str(problem) else "refused")
+    assert outcome == {"Account", "refused"}
 
 
 def test_cash_is_said_once(tmp_path: Path) -> None:

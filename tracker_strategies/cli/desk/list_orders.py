@@ -30,7 +30,7 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
     check_format(options.broker, options.time_in_force, options.limits.lot)
     _ = options.costs
     panel = until(options.market.open(), options.as_of)
-    checked = check_session(panel, options.calendar, as_of=options.as_of)
+    checked = check_session(panel, options.calendar or "XNYS", as_of=options.as_of)
     if panel.cleaning is not None:
         console.print(panel.cleaning.table(SHOWN), highlight=False, soft_wrap=True)
     notes = [checked]

@@ -31,9 +31,13 @@ class OrderOptions(HoldingsOptions, StrategyOptions):
         ),
     ] = "generic"
     calendar: Annotated[
-        str,
-        typer.Option(help="Exchange whose last completed session must be that of the last bar.", rich_help_panel=PANEL),
-    ] = "XNYS"
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Exchange whose last completed session must be that of the last bar; XNYS by default.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
     as_of: Annotated[
         str | None,
         typer.Option(

@@ -15,6 +15,7 @@ import pandas as pd
 from datafeeds.errors import DataError
 from datafeeds.readers import read_any_table
 from datafeeds.readers.columns import naming
+from datafeeds.readers.headers import check_unique
 
 #: What the columns may be called, letters and digits only.
 SYMBOL = ("symbol", "ticker", "instrument", "asset", "financialinstrument", "fininstrument")
@@ -128,10 +129,15 @@ def _statement(file: Path) -> tuple[pd.DataFrame, float | None] | None:
     if len(heads) != 1:
         raise DataError("an activity statement of Interactive Brokers without one section 'Open Positions'; export it with that")
     header = heads[0]
-    kept = [row[2:] for row in rows if row[:2] == ["Open Positions", "Data"]]
+    check_unique(header)
+    kept = [(row[2:] + [""] * len(header))[: len(header)] for row in rows if row[:2] == ["Open Positions", "Data"]]
     if "DataDiscriminator" in header:  # lots and totals say the same again
         place = header.index("DataDiscriminator")
         kept = [row for row in kept if row[place] == "Summary"]
-    table = pd.DataFrame([(row + [""] * len(header))[: len(header)] for row in kept], columns=header)
-    ends = [row for row in rows if row[:3] == ["Cash Report", "Data", "Ending Cash"] and "Base Currency Summary" in row[3:5]]
-    return table, None if not ends else read_number(ends[0][4], "the ending cash")
+    ends = [
+        row[4] if len(row) > 4 else ""
+        for row in rows
+        if row[:4] == ["Cash Report", "Data", "Ending Cash", "Base Currency Summary"]
+    ]
+    cash = None if not ends else read_number(ends[0], "the ending cash")
+    return pd.DataFrame(kept, columns=header), cash
