@@ -31,9 +31,9 @@ def show(label: str, record: object) -> None:
 # %% [markdown]
 # ## Three fill modes
 #
-# The weights are decided at the close of bar t. `next_open` is the default, without look-ahead: shares are fixed at that close and
-# filled at the next open, whatever it is. `open` sizes the orders at the open at which they fill. `close` fills at the very prices from
-# which the decision was made: what the papers assume, a deliberate look-ahead.
+# The weights are decided at the close of bar t. `next_open` is the default, without look-ahead: shares are fixed at that close
+# and filled at the next open, whatever it is. `open` sizes the orders at the open at which they fill. `close` fills at the
+# very prices from which the decision was made: what the papers assume, a deliberate look-ahead.
 
 # %%
 for fill in ("next_open", "open", "close"):

@@ -71,8 +71,8 @@ score("adagrad")
 # ## Discounted VAW (Jacobsen, Cutkosky 2024): forecasts without prior knowledge
 #
 # Ridge regression that forgets. Its forecasts are optimal against comparators that move, and a vote over discounts needs no
-# choice of one. The theorem is about forecasts. The portfolio is the projection of the causal coefficients, and there a single discount
-# can track closer than the vote, as it does here. Cost: O(N^2) per expert.
+# choice of one. The theorem is about forecasts. The portfolio is the projection of the causal coefficients, and there a single
+# discount can track closer than the vote, as it does here. Cost: O(N^2) per expert.
 
 # %%
 score("vaw")
