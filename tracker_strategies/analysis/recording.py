@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import backtrader as bt
 import pandas as pd
 
+from tracker_strategies.analysis.attribution.index_weights import index_weights_of
 from tracker_strategies.analysis.attribution.ladder import Attribution, attribute
 from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.record import RunRecord
@@ -43,7 +44,7 @@ def attribution_of(run: Run) -> Attribution | None:
         told = json.loads((place / "run.json").read_text(encoding="utf-8"))
         return Attribution.from_frame(pd.read_parquet(place / ATTRIBUTION), told["sectors"])
     record = as_record(run)
-    return None if record.stages is None or len(record.dates) < 2 else attribute(record)
+    return None if record.stages is None or len(record.dates) < 2 else attribute(record, index_weights_of(record))
 
 
 def new_record(

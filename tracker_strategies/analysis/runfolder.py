@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from datafeeds.files import check_place, staged_folder, write_json
 from tracker_strategies._version import DISTRIBUTION
+from tracker_strategies.analysis.attribution.index_weights import index_weights_of
 from tracker_strategies.analysis.attribution.ladder import attribute
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.places import check_outside, refuse_other
@@ -87,7 +88,7 @@ def write_run(
             record.breaches.to_parquet(stage / "breaches.parquet", index=False)
         if record.stages is not None and len(scored.part.dates) > 1:
             stages_frame(record).to_parquet(stage / "stages.parquet")
-            attribute(scored).frame().to_parquet(stage / ATTRIBUTION)
+            attribute(scored, index_weights_of(scored)).frame().to_parquet(stage / ATTRIBUTION)
         if record.diagnostics is not None and len(record.diagnostics.columns):
             record.diagnostics.to_parquet(stage / "diagnostics.parquet")
     return target

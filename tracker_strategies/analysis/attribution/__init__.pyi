@@ -1,5 +1,6 @@
 from .brinson import Brinson as Brinson
 from .brinson import brinson_fachler as brinson_fachler
+from .index_weights import index_weights_of as index_weights_of
 from .ladder import CAUSES as CAUSES
 from .ladder import Attribution as Attribution
 from .ladder import attribute as attribute

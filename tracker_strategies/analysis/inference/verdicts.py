@@ -130,6 +130,7 @@ def interval(path: FloatArray, objective: Objective = TE, level: float = LEVEL) 
     Examples
     --------
     >>> import numpy as np
+    >>> from tracker_strategies.analysis.inference import interval
     >>> low, high = interval(1e-3 * np.random.default_rng(0).standard_normal(1000))
     >>> low < 1e-3 < high
     True
@@ -189,6 +190,7 @@ def judge(
     Examples
     --------
     >>> import numpy as np
+    >>> from tracker_strategies.analysis.inference import judge
     >>> rng = np.random.default_rng(0)
     >>> common, own = rng.standard_normal((2, 500))
     >>> found = judge({"a": 1e-3 * common, "b": 1e-3 * (common + 0.7 * own), "c": 1e-3 * common})

@@ -1,0 +1,45 @@
+"""Published weights of the index at every close: as published, and drifted with prices after that."""
+
+import numpy as np
+import pytest
+
+from tests.markets import random_panel
+from tracker_strategies import backtest
+from tracker_strategies.analysis.attribution import index_weights_of
+from tracker_strategies.analysis.recording import attribution_of
+from tracker_strategies.analysis.runfolder import write_run
+
+PANEL = random_panel(120, 6, seed=5, ohlc=True)
+SHARES = np.arange(1.0, 7.0)
+
+
+def weights_on(row):
+    worth = SHARES * PANEL.close[row]
+    return dict(zip(PANEL.symbols, (worth / worth.sum()).tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def record():
+    given = {str(PANEL.dates[row])[:10]: weights_on(row) for row in (0, 60)}
+    return backtest(PANEL, "ensemble", {"index_weights": given}, stages=True)
+
+
+def test_weights_of_an_index_of_constant_share_counts_are_known_at_every_close(record):
+    worth = SHARES * PANEL.close
+    np.testing.assert_allclose(index_weights_of(record), worth / worth.sum(axis=1, keepdims=True), rtol=1e-9)
+    part = record.part
+    np.testing.assert_allclose(index_weights_of(part), index_weights_of(record)[-len(part.dates) :], rtol=1e-9)
+
+
+def test_the_run_folder_attributes_against_them(record, tmp_path):
+    found = attribution_of(write_run(record, tmp_path / "run", PANEL))
+    np.testing.assert_allclose(found.names.sum(axis=1), found.active, atol=1e-12)
+    b, x = index_weights_of(record)[-2], PANEL.close[-1] / PANEL.close[-2] - 1.0
+    assert found.names["(index not explained by its weights)"].iloc[-1] == pytest.approx(b @ x - found.index[-1], abs=1e-12)
+
+
+def test_what_is_not_known_yet_is_not_made_up():
+    late = backtest(PANEL, "ensemble", {"index_weights": {str(PANEL.dates[60])[:10]: weights_on(60)}}, stages=True)
+    assert index_weights_of(late) is None
+    assert index_weights_of(late.since(0.6)) is not None
+    assert index_weights_of(backtest(PANEL, "pa", {}, stages=True)) is None
