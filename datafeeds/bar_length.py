@@ -177,6 +177,12 @@ class BarLength:
         return cls(unit, max(1, round(seconds / _SECONDS[unit])), PER_YEAR["session"] * float(np.median(counts)))
 
 
+def is_window(text: str) -> bool:
+    """Whether a text is a number of bars or a time, such as "20 sessions"."""
+    read = _WINDOW.fullmatch(text)
+    return text.strip().isdigit() or (read is not None and _unit(read[2]) is not None)
+
+
 def bars_named(text: str) -> BarLength | None:
     """The length of bars from words such as "30 minutes" or "1 week", for a session of a whole day; None for other words."""
     read = _WINDOW.fullmatch(text)

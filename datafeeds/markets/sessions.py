@@ -51,7 +51,8 @@ class SessionReport:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     def __str__(self) -> str:
-        parts = [f"{self.exchange}: {self.expected} {self.bars} bars expected"]
+        what = "sessions" if self.bars == "intraday" else f"{self.bars} bars"
+        parts = [f"{self.exchange}: {self.expected} {what} expected"]
         for what in ("missing", "extra", "early_closes", "short_days", "outside"):
             days: tuple[str, ...] = getattr(self, what)
             if days or what in ("missing", "extra"):

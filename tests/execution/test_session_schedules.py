@@ -142,7 +142,11 @@ def test_windows_longer_than_the_data_are_said(run):
 
 def test_a_name_that_is_no_schedule_and_no_window_is_refused():
     panel = random_panel(40, 3, seed=2)
-    for bad, words in (("25:00", "rebalance='25:00'"), ("noon", "rebalance='noon' must be"), ("3 moons", "rebalance='3 moons'")):
+    for bad, words in (
+        ("25:00", "rebalance='25:00'"),
+        ("noon", "rebalance='noon' must be"),
+        ("3:00am", "rebalance='3:00am' must be a number of bars.*15:55"),
+    ):
         with pytest.raises(ParameterError, match=words):
             backtest(panel, "pa", {"rebalance": bad})
     with pytest.raises(ParameterError, match="did you mean session-close"):

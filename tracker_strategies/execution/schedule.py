@@ -85,8 +85,8 @@ class Schedule:
         known = isinstance(self.every, int) and not isinstance(self.every, bool) and self.every >= 1
         if not known and not (isinstance(self.every, str) and is_schedule(self.every)):
             raise ParameterError(
-                f"rebalance={self.every!r} must be a number of bars >= 1, a time such as 15:55 or one of {', '.join(_NAMES)}"
-                f"{_nearest(self.every)}"
+                f"rebalance={self.every!r} must be a number of bars >= 1, a time of day such as 15:55, or one of "
+                f"{', '.join(_NAMES)}{_nearest(self.every)}"
             )
         clock = _CLOCK.fullmatch(self.every) if isinstance(self.every, str) else None
         self._clock = None if clock is None else 3600 * int(clock[1]) + 60 * int(clock[2])

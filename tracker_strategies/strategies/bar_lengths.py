@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from datafeeds.bar_length import PER_YEAR, BarLength
+from datafeeds.bar_length import PER_YEAR, BarLength, is_window
 from datafeeds.errors import DataError, DataWarning
 from tracker_strategies.errors import OldNameWarning, ParameterError
 from tracker_strategies.execution.schedule import Schedule, is_schedule
@@ -96,13 +96,8 @@ def settle_windows(cls: Any, p: Any, length: BarLength | None) -> None:
     if isinstance(p.rebalance, str) and is_schedule(p.rebalance):
         if length is not None and not length.intraday:
             p.rebalance = _for_days(p.rebalance, length)
-    elif isinstance(p.rebalance, str):
-        try:
-            p.rebalance = _bars("rebalance", p.rebalance, length, least=1)
-        except ParameterError:
-            if not p.rebalance.strip()[:1].isdigit():
-                return  # a word that is neither: the schedule knows which words there are
-            raise
+    elif isinstance(p.rebalance, str) and is_window(p.rebalance):  # other words are refused by the schedule
+        p.rebalance = _bars("rebalance", p.rebalance, length, least=1)
 
 
 def windows_written_out(cls: Any, params: Mapping[str, Any], length: BarLength) -> dict[str, Any]:
