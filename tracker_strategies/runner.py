@@ -21,8 +21,10 @@ from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.depth import require_volume
 from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings.opening import check_priced
+from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Limits, Mandate
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility import check
@@ -68,6 +70,8 @@ def check_run(
         if row >= panel.n_bars:
             raise ParameterError(f"trade_from={chosen['trade_from']!r}: the data end on {panel.day(-1)}, before the first trade")
     check_mandate(panel, cls, chosen, cash + worth, row=row)
+    if Liquidity.of({**default_params(cls), **chosen}) is not None:
+        require_volume(panel)
     if chosen.get("index_weights") is not None:
         check_weights(cls, index_weights(chosen["index_weights"], panel.symbols).dates, panel.dates)
     return cls, chosen

@@ -39,6 +39,8 @@ class AccountRows:
         At the close; and the cash booked on the bar.
     traded, paid : list of float
         Value of the fills over the value at the close before; commission and slippage in money.
+    unfilled : list of float
+        Value of the orders that the market did not take, over the value at the close before; empty where it takes all.
     """
 
     def __init__(self, strategy: Any, assets: Sequence[Any], *, trades: bool) -> None:
@@ -51,6 +53,7 @@ class AccountRows:
         self.flow: list[float] = []
         self.traded: list[float] = []
         self.paid: list[float] = []
+        self.unfilled: list[float] = []
         self.fills: Fills | None = None
         self._booked = 0.0
         self._early: Fills | None = None
@@ -69,6 +72,8 @@ class AccountRows:
         self._early, self.fills = None, fills
         self.traded.append(0.0 if fills is None else fills.traded / (self.value[-1] if self.value else value))
         self.paid.append(0.0 if fills is None else fills.paid)
+        if self.tracker is not None and self.tracker.liquidity is not None:
+            self.unfilled.append(self.tracker.unfilled / self.value[-1] if self.value else 0.0)
         self.value.append(value)
         self.flow.append(self._booked)
         self._booked = 0.0

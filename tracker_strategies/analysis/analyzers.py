@@ -139,8 +139,8 @@ class HoldingsAnalyzer(bt.Analyzer):
     """What was held, traded and paid, bar by bar, for strategies of this project and any other.
 
     ``get_analysis()`` has turnover, cost_bps, n_holdings, final_value, entry_turnover, entry_cost_bps, breaches_active,
-    breaches_passive, breaches_forced and idle_cash as :mod:`~tracker_strategies.analysis.metrics` defines them; what is behind
-    them are attributes, with all bars: ``weights`` (T, N), ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and
+    breaches_passive, breaches_forced, idle_cash and unfilled as :mod:`~tracker_strategies.analysis.metrics` defines them; what is
+    behind them are attributes, with all bars: ``weights`` (T, N), ``decisions`` (T, N), ``turnover`` (T,), ``cost`` (T,), and
     ``orders`` and ``breaches`` as DataFrames.
 
     Params:
@@ -162,6 +162,7 @@ class HoldingsAnalyzer(bt.Analyzer):
             self._rows.paid,
         )
         self._entry = Entry(row=None)
+        self._unfilled = self._rows.unfilled
         self._held: list[FloatArray] = []
         self._weights: FloatArray | None = None
         self._prices: list[FloatArray] = []
@@ -233,6 +234,11 @@ class HoldingsAnalyzer(bt.Analyzer):
         return np.array(self._paid)
 
     @property
+    def unfilled(self) -> FloatArray | None:
+        """(T,) value of the orders that the market did not take, over the account's value; None where it takes all."""
+        return np.array(self._unfilled) if self._unfilled else None
+
+    @property
     def orders(self) -> pd.DataFrame:
         """One row per fill, when they were asked for."""
         return order_table(self._log, self.symbols)
@@ -262,6 +268,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         if self._keeper is not None:
             more |= {"breaches": self.breaches, "invested": self._keeper.limits.total, "decisions": self.decisions}
             more["dates"] = bar_dates(self._when)
+        more["unfilled"] = self.unfilled
         return _bare_record(self, np.ones((len(self._value), 1)), self.weights, **more)
 
 

@@ -13,7 +13,7 @@ from tracker_strategies.analysis.metrics import LIMIT_KEYS
 class MandateAnalyzer(HoldingsAnalyzer):
     """Where a tracker was outside its limits, and why.
 
-    ``get_analysis()`` has breaches_active, breaches_passive, breaches_forced and idle_cash as
+    ``get_analysis()`` has breaches_active, breaches_passive, breaches_forced, idle_cash and unfilled as
     :mod:`~tracker_strategies.analysis.metrics` defines them, on the scored bars; and of the whole run decisions (bars with a
     decision in force), breaches_inherited (bars) and a sentence. ``breaches`` is the table of the whole run, one row per bar and
     limit: date, limit, item, value, bound, kind, reason; see :mod:`~tracker_strategies.analysis.breaches`. For a strategy without

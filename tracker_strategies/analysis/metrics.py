@@ -48,6 +48,9 @@ breaches_active, breaches_passive, breaches_forced
 idle_cash
     Mean over bars of the share of the account that decisions leave in cash, beyond ``min_cash``, because a limit forces them to:
     caps that cannot hold more, a turnover that does not reach, lots that are too large.
+unfilled
+    Value of the orders that the market did not take, over that of all orders sent, filled or not; 0 where fills do not depend on
+    volume (``max_participation``, ``impact``).
 
 Where a margin or a budget was asked for, ``metrics.json`` also has what was asked and delivered per year:
 :func:`~tracker_strategies.analysis.goals.goals_of`.
@@ -87,6 +90,7 @@ METRIC_KEYS = (
     "breaches_passive",
     "breaches_forced",
     "idle_cash",
+    "unfilled",
 )
 
 #: Those that count bars.
@@ -105,7 +109,7 @@ TRACKING_KEYS = (
 )
 
 #: Those that tell how limits were kept.
-LIMIT_KEYS = ("breaches_active", "breaches_passive", "breaches_forced", "idle_cash")
+LIMIT_KEYS = ("breaches_active", "breaches_passive", "breaches_forced", "idle_cash", "unfilled")
 
 
 def tracking_metrics(returns: ArrayLike, index_returns: ArrayLike) -> dict[str, float]:
@@ -133,6 +137,12 @@ def time_weighted(value: FloatArray, flow: FloatArray | None) -> FloatArray:
     """
     kept = value[..., 1:] if flow is None else value[..., 1:] - flow[..., 1:]
     return np.asarray(kept / value[..., :-1])
+
+
+def not_taken(unfilled: FloatArray | None, turnover: FloatArray) -> float:
+    """Value of the orders that the market did not take, over that of all orders; 0 where it takes all."""
+    left = 0.0 if unfilled is None else float(unfilled.sum())
+    return left / (left + float(turnover.sum())) if left else 0.0
 
 
 def downside_risk(returns: ArrayLike, index_returns: ArrayLike) -> float:

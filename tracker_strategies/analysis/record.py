@@ -18,7 +18,7 @@ from tracker_strategies.analysis.breaches import bars_outside
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.analysis.goals import goals_of
-from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS, TRACKING_KEYS, time_weighted, tracking_metrics
+from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS, TRACKING_KEYS, not_taken, time_weighted, tracking_metrics
 
 FloatArray = NDArray[np.float64]
 
@@ -62,8 +62,7 @@ class RunRecord:
     blend : (q,) float
         Weights of the indices in what is tracked; equal by default.
     events : tuple of mappings with date, symbol and event
-        Listings, delistings, settlements (with shares and price), relistings and changes of the members, over the whole run. See
-        :class:`~tracker_strategies.execution.universe.UniverseEvent`.
+        What happened to the universe over the whole run: :class:`~tracker_strategies.execution.universe.UniverseEvent`.
     sectors : mapping of symbol to sector
         Where they are known; empty otherwise.
     kernels : str, optional
@@ -72,6 +71,8 @@ class RunRecord:
         Cash paid in (+) or taken out (-), booked after the fills of the bar; None when there was none.
     entry : Entry
         Between which rows the account got to its target; by default it was there at the first.
+    unfilled : (T,) float, optional
+        Value of orders that the market did not take, over the account's value at the previous close; None where it takes all.
     breaches : DataFrame, optional
         Where the run was outside its limits, as :mod:`~tracker_strategies.analysis.breaches` tells; None where it had none.
     invested : float
@@ -105,6 +106,7 @@ class RunRecord:
     kernels: str | None = None
     flow: FloatArray | None = None
     entry: Entry = field(default_factory=Entry)
+    unfilled: FloatArray | None = None
     breaches: pd.DataFrame | None = None
     invested: float = 1.0
     rounding: float | None = None
@@ -149,9 +151,7 @@ class RunRecord:
         return growth[1:] / growth[:-1] - 1.0, self._blended(index[1:] / index[:-1] - 1.0, target)
 
     def bar_by_bar(self, target: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """(T-1,) the same two returns on all bars: both 0 before the account was at its target, and 0 on a holiday of the index,
-        made up for on the next bar.
-        """
+        """(T-1,) the same on all bars; 0 before the account was at its target, and on a holiday of the index, made up for later."""
         r, y = self.scored(target)
         if len(r) == len(self.value) - 1:
             return r, y
@@ -170,9 +170,7 @@ class RunRecord:
 
     @cached_property
     def active(self) -> FloatArray:
-        """(T-1,) return of the account minus that of what is tracked; 0 before the account was at its target, and 0 on a holiday
-        of the index, made up for on the next bar.
-        """
+        """(T-1,) return of the account minus that of what is tracked, as :meth:`bar_by_bar` has them."""
         return np.asarray(np.subtract(*self.bar_by_bar()))
 
     def excess_path(self, target: int | None = None) -> FloatArray:
@@ -225,6 +223,7 @@ class RunRecord:
             flow=None if self.flow is None else np.r_[0.0, self.flow[base + 1 :]],
             turnover=turnover,
             cost=cost,
+            unfilled=None if self.unfilled is None else np.r_[0.0, self.unfilled[base + 1 :]],
             orders=late.reset_index(drop=True),
             breaches=None if self.breaches is None else self.breaches[self.breaches["date"] >= self.dates[base]],
             entry=entry.later(base),
@@ -255,6 +254,8 @@ class RunRecord:
             core["n_holdings"] = float((part.weights[1:] > 1e-12).sum(axis=1).mean())
         core["final_value"] = float(part.value[-1])
         core |= {f"breaches_{kind}": float(bars_outside(part.breaches, kind)) for kind in ("active", "passive", "forced")}
+        run = part if len(r) else self.whole or self  # of an account that never got there, all that it tried
+        core["unfilled"] = not_taken(run.unfilled, run.turnover)
         core["idle_cash"] = float(part.idle_cash.mean()) if part.breaches is not None else 0.0
         core |= (self.whole or self)._entry_metrics(target)
         return {key: int(core[key]) if key in COUNTS else core[key] for key in METRIC_KEYS}

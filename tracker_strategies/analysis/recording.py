@@ -103,6 +103,7 @@ def record_of(
         weights=holdings.weights,
         turnover=holdings.turnover,
         cost=holdings.cost,
+        unfilled=holdings.unfilled,
         orders=holdings.orders,
         periods_per_year=year if year is not None else math.nan,
         decisions=holdings.decisions,

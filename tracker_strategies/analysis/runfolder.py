@@ -43,7 +43,7 @@ RUN_FILES = {
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "
-_COLUMNS = ("value", "portfolio", "active", "turnover", "cost", "flow", "idle_cash")
+_COLUMNS = ("value", "portfolio", "active", "turnover", "cost", "flow", "idle_cash", "unfilled")
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy", "numba")
 
 
@@ -153,6 +153,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             sectors=told["sectors"],
             kernels=told.get("kernels"),  # older folders do not tell
             flow=returns["flow"].to_numpy() if "flow" in returns else None,
+            unfilled=returns["unfilled"].to_numpy() if "unfilled" in returns and "unfilled" not in targets else None,
             entry=Entry(**told["entry"]) if "entry" in told else _first_fill(returns["turnover"].to_numpy(), told["params"]),
         )
     except (OSError, ValueError, KeyError) as problem:
@@ -214,6 +215,8 @@ def returns_frame(record: RunRecord) -> pd.DataFrame:
     frame["flow"] = 0.0 if record.flow is None else record.flow
     if record.breaches is not None:
         frame["idle_cash"] = record.idle_cash
+    if record.unfilled is not None:
+        frame["unfilled"] = record.unfilled
     return frame.join(levels)
 
 

@@ -11,6 +11,7 @@ import typer
 from datafeeds.errors import ReadingNote, TrackerWarning
 from datafeeds.texts import plain
 from tracker_strategies.cli.accounts.asking import app as paper
+from tracker_strategies.cli.capacity import capacity
 from tracker_strategies.cli.data import app as data_commands
 from tracker_strategies.cli.desk.orders import orders
 from tracker_strategies.cli.leaderboard import leaderboard
@@ -195,6 +196,7 @@ app.add_typer(sweep, name="sweep")
 app.command("tune")(tune)
 app.command("leaderboard")(leaderboard)
 app.command("orders")(orders)
+app.command("capacity")(capacity)
 app.add_typer(paper, name="paper")
 app.add_typer(data_commands, name="data")
 app.add_typer(mandate, name="mandate")

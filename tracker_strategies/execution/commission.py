@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.costs import CostModel, outcome_of_fills
 
 FloatArray = NDArray[np.float64]
 
@@ -89,9 +89,7 @@ class SchemeCosts(CostModel):
 
     def outcome(self, deltas: FloatArray, prices: FloatArray) -> tuple[float, float, float]:
         """Change of cash, value traded and costs."""
-        fills, fees = self.fill_prices(deltas, prices), float(self.fees(deltas, prices).sum())
-        slipped = float(np.abs(deltas) @ np.abs(fills - prices))
-        return -float(deltas @ fills) - fees, float(np.abs(deltas) @ fills), fees + slipped
+        return outcome_of_fills(self, deltas, prices)
 
 
 def is_simple(scheme: Any) -> bool:

@@ -63,6 +63,11 @@ class CostModel:
         """Whether costs grow in proportion to what is traded: no minimum, nothing unknown."""
         return not self.min_fee
 
+    @property
+    def convex(self) -> bool:
+        """Whether costs grow faster than what is traded, without jumps."""
+        return False
+
     @cached_property
     def free(self) -> bool:
         """Whether trading costs nothing."""
@@ -126,3 +131,10 @@ class CostModel:
             return buy, sell
         share = self.per_share / prices
         return buy + share, sell + share
+
+
+def outcome_of_fills(costs: CostModel, deltas: FloatArray, prices: FloatArray) -> tuple[float, float, float]:
+    """The outcome from the fill price and the fee of each order, for costs that no closed form adds up."""
+    fills, fees = costs.fill_prices(deltas, prices), float(costs.fees(deltas, prices).sum())
+    slipped = float(np.abs(deltas) @ np.abs(fills - prices))
+    return -float(deltas @ fills) - fees, float(np.abs(deltas) @ fills), fees + slipped

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from datafeeds import MarketPanel
 from datafeeds.errors import DataWarning
 from datafeeds.feeds.feed import PanelAssets
-from tracker_strategies.errors import DataError, ParameterError
+from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.depth import Depth, LineDepth, PanelDepth
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -46,6 +46,8 @@ class Bar:
         Which of the targets have one. None means all.
     member : (N,) bool or None
         Assets that belong to the index on this date. None means that nobody keeps a list, and all do.
+    depth : Depth or None
+        What was traded, where the gate was told to measure it.
     """
 
     date: np.datetime64
@@ -56,6 +58,7 @@ class Bar:
     fresh: bool = True
     seen: BoolArray | None = None
     member: BoolArray | None = None
+    depth: Depth | None = None
 
     @property
     def current(self) -> BoolArray | None:
@@ -85,6 +88,9 @@ class PriceGate(Protocol):
 
     def first(self) -> tuple[float, FloatArray]:
         """Date number of the first bar of the run, and its closes: NaN for a name that has none there."""
+
+    def measure(self, bars_per_year: float | None) -> None:
+        """From now on bars tell what was traded; raises DataError where that is not known."""
 
 
 def no_bar(n_assets: int, n_targets: int) -> Bar:
@@ -118,6 +124,12 @@ class PanelGate:
         self.nothing = no_bar(close.shape[1], len(which))
         self._row = -1
         self._bar: Bar | None = None
+        self._columns = columns
+        self._depth: PanelDepth | None = None
+
+    def measure(self, bars_per_year: float | None) -> None:
+        """Bars tell what was traded."""
+        self._depth = PanelDepth(self._clock.panel, bars_per_year, self._columns)
 
     def now(self) -> float:
         """Date number of the current bar."""
@@ -152,6 +164,8 @@ class PanelGate:
             member = None if self._members is None else self._members[row]
             self._row = row
             self._bar = Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age, fresh, seen, member)
+            if self._depth is not None:
+                self._bar.depth = self._depth.at(row)
         return self._bar
 
 
@@ -173,8 +187,12 @@ class LineGate:
         self._close, self._level = np.full(len(assets), np.nan), np.full(len(targets), np.nan)
         self._now = -np.inf
         self.nothing = no_bar(len(assets), len(targets))
-        panels = [getattr(d, "panel", None) for d in assets]
-        self._listed = any(p is not None and p.members is not None for p in panels)
+        self._listed = any(getattr(getattr(d, "panel", None), "members", None) is not None for d in assets)
+        self._depth: LineDepth | None = None
+
+    def measure(self, bars_per_year: float | None) -> None:
+        """Bars tell what was traded. Feeds that are loaded and have no volume are refused."""
+        self._depth = LineDepth(self._assets, bars_per_year)
 
     def now(self) -> float:
         """Date number of the latest bar read."""
@@ -216,7 +234,10 @@ class LineGate:
         member = np.array([_is_member(d, now) for d in self._assets]) if begun and self._listed else None
         if begun and (self._silent > self.PATIENCE).any():
             self._tell(date)
-        return Bar(date, self._close.copy(), opens, self._level.copy(), age, bool(seen.all()), seen, member)
+        bar = Bar(date, self._close.copy(), opens, self._level.copy(), age, bool(seen.all()), seen, member)
+        if self._depth is not None:
+            bar.depth = self._depth.at(date, np.where(self._age == 0, self._close, np.nan))
+        return bar
 
     def _tell(self, date: np.datetime64) -> None:
         for j in np.flatnonzero((self._silent > self.PATIENCE) & ~self._told).tolist():
@@ -237,36 +258,6 @@ def gate_for(assets: Sequence[Any], targets: Sequence[Any]) -> PriceGate:
     if len(clocks) == 1 and 0 not in clocks:
         return PanelGate(targets[0].clock, [d.p.symbol for d in assets], [d.p.symbol for d in targets])
     return LineGate(assets, targets)
-
-
-def check_close_fills(assets: MarketPanel | Sequence[Any]) -> None:
-    """Refuse fills at the close of a bar for names whose market has closed hours before the bar's decisions are made.
-
-    Filling at the close of bar t is look-ahead by intent, by one instant. A close that other markets have had hours to react to
-    is another matter: trading at it would earn what nobody can earn.
-    """
-    if isinstance(assets, MarketPanel | PanelAssets):
-        panel = assets if isinstance(assets, MarketPanel) else assets[0].panel
-        old = [] if panel.at_decision is None else [panel.symbols[i] for i in np.flatnonzero(~panel.at_decision)]
-    else:
-        mixed = [d for d in assets if getattr(d, "panel", None) is not None and d.panel.at_decision is not None]
-        old = [d.p.symbol for d in mixed if not d.panel.at_decision[d.clock.columns.place[d.p.symbol]]]
-    if old:
-        raise ParameterError(
-            f"fill='close' cannot be had for {old[0]} ({len(old)} such names): its market closes before a bar's decisions are "
-            "made, and the order would fill at a price of the past; use fill='next_open'"
-        )
-
-
-def require_opens(bar: Bar, symbols: Sequence[str]) -> None:
-    """Refuse a bar without an open, where orders are to fill at it: backtrader would let them wait for ever, without a word."""
-    lacking = np.isnan(bar.open) & ~np.isnan(bar.close)
-    if lacking.any():
-        name, day = symbols[int(lacking.argmax())], bar.date.astype("datetime64[D]")
-        raise DataError(
-            f"{name} has no open on {day}, at which its orders should fill ({int(lacking.sum())} such feeds); give the feed a "
-            "column of opens (its closes will do), or use fill='close'"
-        )
 
 
 def _is_member(data: Any, now: float) -> bool:

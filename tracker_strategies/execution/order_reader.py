@@ -52,9 +52,9 @@ class OrderReader:
         """What these announcements executed."""
         place = self._places
         bits = [
-            (place[id(order.data)], bit.dt, bit.size, bit.price, bit.closedcomm + bit.openedcomm)
+            (at, bit.dt, bit.size, bit.price, bit.closedcomm + bit.openedcomm, getattr(order, "moved", 0.0))
             for order in orders
-            if id(order.data) in place
+            if (at := place.get(id(order.data))) is not None
             for bit in order.executed.getpending()
         ]
         if not bits:
@@ -62,7 +62,7 @@ class OrderReader:
         table = np.array(bits, dtype=np.float64)
         columns = FillColumns(table[:, 0].astype(np.int64), *(table[:, j] for j in range(1, 5)))
         value = np.abs(columns.size) * columns.price
-        slip = float(getattr(self._broker.p, "slip_perc", 0.0))
+        slip = float(getattr(self._broker.p, "slip_perc", 0.0)) + table[:, 5]
         slipped = value * slip / (1.0 + np.sign(columns.size) * slip)
         return Fills(float(value.sum()), float(columns.fee.sum() + slipped.sum()), partial(_same, columns))
 

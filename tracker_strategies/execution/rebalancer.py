@@ -35,6 +35,8 @@ DUST = 1e-11
 #: Targets that miss a whole lot by less than this (in lots) count as that lot: they are held already, up to rounding.
 LOT_SLACK = 1e-6
 _BISECTIONS = 50
+#: Money left over, as a share of what there is, at which the search for the last of it ends.
+_NEAR = 1e-12
 
 
 def _least(values: FloatArray) -> float:
@@ -253,14 +255,23 @@ class Rebalancer:
         plan, reserve = plan_at(1.0), reserve + keep
         if cash + self.costs.cash_flow(plan, prices) >= reserve:
             return plan
+        over = reserve - cash - self.costs.cash_flow(plan, prices)
         low, high, best = 0.0, 1.0, plan_at(0.0)
-        if cash + self.costs.cash_flow(best, prices) < 0.0:  # even selling costs more than it brings
+        under = cash + self.costs.cash_flow(best, prices) - reserve
+        if under + reserve < 0.0:  # even selling costs more than it brings
             return np.zeros_like(prices)
+        chord, near, before = self.costs.convex and not self.lot and under > 0.0, _NEAR * under, 0.0
         for _ in range(_BISECTIONS):
-            mid = 0.5 * (low + high)
+            # Where costs have no jumps, the chord of what is left finds its zero in a few steps (the Illinois rule: an end that
+            # stays twice counts half).
+            mid = low + (high - low) * under / (under + over) if chord else 0.5 * (low + high)
             plan = plan_at(mid)
-            if cash + self.costs.cash_flow(plan, prices) >= reserve:
-                low, best = mid, plan
+            left = cash + self.costs.cash_flow(plan, prices) - reserve
+            if left >= 0.0:
+                low, best, under, over = mid, plan, left, over * (0.5 if before > 0.0 else 1.0)
             else:
-                high = mid
+                high, over, under = mid, -left, under * (0.5 if before < 0.0 else 1.0)
+            if chord and 0.0 <= left <= near:
+                break
+            before = left
         return best

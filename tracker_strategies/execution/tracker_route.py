@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.part import Part
+from tracker_strategies.execution.liquidity import Impact
 from tracker_strategies.execution.order_reader import OrderReader
 from tracker_strategies.execution.order_route import Fills
 from tracker_strategies.execution.timing import FillMode
@@ -120,7 +121,7 @@ class TrackerRoute:
         """The trades, their buys shrunk by one factor where the cash does not reach, their sells to what is still held; the very
         array when neither is needed.
         """
-        rebalancer, cash, sizes = self.strategy.tracker.rebalancer, self.part.available(cash), self.sizes()
+        rebalancer, cash, sizes = self.strategy.tracker.market, self.part.available(cash), self.sizes()
         traded = deltas != 0.0
         held = bool((sizes + deltas >= -1e-12 * np.abs(deltas)).all())
         if held and cash + self.cash_flow(deltas, np.where(traded, prices, 0.0)) >= 0.0:
@@ -137,7 +138,13 @@ class TrackerRoute:
 
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
         """What these trades do to the cash."""
-        return float(self.strategy.tracker.rebalancer.costs.cash_flow(deltas, prices))
+        return float(self.strategy.tracker.market.costs.cash_flow(deltas, prices))
+
+    @property
+    def impact(self) -> Impact | None:
+        """What the market charges for the orders that are filling; None when that does not depend on their size."""
+        costs = self.strategy.tracker.market.costs
+        return costs if isinstance(costs, Impact) else None
 
     def book_out(self, asset: int, price: float) -> None:
         """Book a position out at a price."""

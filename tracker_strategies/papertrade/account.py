@@ -179,7 +179,8 @@ class PaperAccount:
             return AlpacaBroker.from_environment(config.url, pause=self._pause)
         faults = Faults.build(config.faults)
         part = faults.part if faults.partial else None
-        place, given = self.folder / broker_file.FILE, (config.cash, config.costs, config.lot, part, config.guard)
+        place = self.folder / broker_file.FILE
+        given = (config.cash, config.costs, config.lot, part, config.guard, config.liquidity)
         broker = SimulatedBroker(place, *given, expected=self.begun, from_copy=from_copy, holdings=config.holdings)
         return FaultyBroker(broker, faults) if config.faults else broker
 

@@ -16,6 +16,7 @@ from tracker_strategies._checks import count, number
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.holdings.account import Account
+from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.fills import FillGuard
@@ -214,6 +215,11 @@ class AccountConfig:
                 raise ParameterError(f"the parameter {name} is for backtests; an account has its own: {instead}")
         if self.params.get("broker", "basket") != "basket":
             raise ParameterError("broker='ordinary' is for backtests: a paper account has its own broker; leave it out")
+        if self.liquidity is not None and self.broker != "simulated":
+            raise ParameterError(
+                f"max_participation and impact say how a simulated market fills, and {self.broker} has a market of its own; "
+                "leave them out, or limit orders with max_order_value"
+            )
         if self.time_in_force == "opg" and (self.broker == "simulated" or not self.lot or self.lot % 1.0):
             raise ParameterError(
                 f"time_in_force='opg' is for whole shares at Alpaca: got broker={self.broker!r} and a lot of {self.lot:g}; "
@@ -255,6 +261,11 @@ class AccountConfig:
     def guard(self) -> FillGuard:
         """What its limits on the number of names mean for a fill."""
         return FillGuard.of(bind(self.mandate, self.symbols))
+
+    @property
+    def liquidity(self) -> Liquidity | None:
+        """How fills depend on volume; None where they do not."""
+        return Liquidity.of(self.params)
 
     @property
     def lot(self) -> float:

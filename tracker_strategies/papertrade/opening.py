@@ -15,8 +15,10 @@ import numpy as np
 from datafeeds import DataWarning, MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import DataError, OutputError, ParameterError, UniverseError
+from tracker_strategies.execution.depth import require_volume
 from tracker_strategies.execution.holdings.account import Account
 from tracker_strategies.execution.holdings.opening import check_priced
+from tracker_strategies.execution.liquidity import KEYS as LIQUIDITY
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.brokers.faults import Faults
@@ -35,6 +37,8 @@ from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.index_weights.published import plain_weights, settled_weights
 from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
 
+#: Params that mean something else with another year.
+_BY_YEAR = ("margin", "enhance", "max_tracking_error", "te_budget", "max_participation", "impact")
 #: Options that describe the source.
 SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
 
@@ -87,12 +91,15 @@ def write_account(
     # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
     chosen = windows_written_out(cls_, chosen, panel.bar_length)
     year = chosen.get("bars_per_year", chosen.get("bars_a_year"))
-    if year is None and any(chosen.get(key) is not None for key in ("margin", "enhance", "max_tracking_error", "te_budget")):
+    if year is None and any(chosen.get(key) is not None for key in _BY_YEAR):
         chosen["bars_per_year"] = panel.periods_per_year
     names = names_of(panel, symbols, chosen.pop("assets", None))
     first = first_session(panel, start or replay)
     if held is not None:
         options |= holdings_at(panel, names, Account.of(held), session_names(panel.dates).index(first))
+    usual, own = default_params(TrackerStrategy), default_params(cls_)
+    # The broker has to know them, and it does not know the strategy.
+    chosen = {key: own[key] for key in LIQUIDITY if own[key] != usual[key]} | chosen
     config = AccountConfig(
         name=name or secrets.token_hex(4),
         strategy=absolute(strategy),
@@ -112,6 +119,8 @@ def write_account(
     if config.faults and config.broker != "simulated":
         raise ParameterError("faults are for the simulated broker; a real one has its own")
     meta = {"config": config.to_json(), "limits": (limits or RiskLimits()).to_json(), "opened": journals.now()}
+    if config.liquidity is not None:
+        require_volume(panel, [panel.symbols.index(symbol) for symbol in names])
     refuse_limits(config, cls_, panel)
     try_out(config, cls_, panel)
     try:

@@ -186,8 +186,8 @@ class Step:
         """Tell a simulated broker what happened on a session."""
         if not self.broker.simulated:
             return
-        before = self.ledger.last_session(before=session)
-        history = History.load(self.journal, self.config, after=self.ledger.last_session(before=before))
+        before, liquid = self.ledger.last_session(before=session), self.config.liquidity is not None
+        history = History.load(self.journal, self.config, after="" if liquid else self.ledger.last_session(before=before))
         row = history.bars.sessions.index(session)
         opens = history.opens[row]
         closes = history.bars.close[row - 1] if row else np.full(len(opens), np.nan)
@@ -198,7 +198,7 @@ class Step:
         old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(self.config.symbols, new, strict=True))
         called = dict(zip(self.config.symbols, old, strict=True))
         reached(f"before the market of {session}")
-        parts = {kind: history.bars.prices[row, k] for k, kind in enumerate(self.config.prices) if kind not in ("open", "volume")}
+        parts = history.quoted(row)
         quotes = Quotes(session, new, opens, old, closes, self.ledger.turnover_of(before), self.ledger.lasts(), **parts)
         self.broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
         reached(f"after the market of {session}")

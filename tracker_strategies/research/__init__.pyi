@@ -1,3 +1,5 @@
+from .account_size import account_sizes as account_sizes
+from .account_size import capacity as capacity
 from .data_check import look_at as look_at
 from .leaderboard import run_leaderboard as run_leaderboard
 from .leaderboard import write_leaderboard as write_leaderboard

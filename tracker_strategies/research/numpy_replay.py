@@ -23,7 +23,8 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import new_record
 from tracker_strategies.execution.basket.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills
+from tracker_strategies.execution.fill_prices import check_close_fills
+from tracker_strategies.execution.gate import Bar, PanelGate
 from tracker_strategies.execution.order_route import FillColumns, Fills
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research._fast_replay import Path, is_plain, plain_path
@@ -40,8 +41,8 @@ FloatArray = NDArray[np.float64]
 class ReplayRoute:
     """Cash and shares, as an order route: orders fill when the loop says so, at the prices it gives."""
 
-    def __init__(self, cash: float, sizes: FloatArray, costs: CostModel) -> None:
-        self._cash, self._sizes, self._costs = cash, sizes, costs
+    def __init__(self, cash: float, sizes: FloatArray) -> None:
+        self._cash, self._sizes = cash, sizes
         self._waiting: tuple[FloatArray, FloatArray | None, float] | None = None
         self._filled: Fills | None = None
         self._bar: Bar | None = None
@@ -72,18 +73,18 @@ class ReplayRoute:
         """What was filled on this bar."""
         return self._filled
 
-    def turn(self, bar: Bar, now: float, *, at_close: bool) -> None:
-        """The broker's turn on a bar: fill what waits, at this bar's open or at the closes it was sent at."""
+    def turn(self, bar: Bar, now: float, costs: CostModel, *, at_close: bool) -> None:
+        """The broker's turn on a bar: fill what waits, at this bar's open or at the closes it was sent at, with these costs."""
         self._filled, waiting = None, self._waiting
         if waiting is not None:
             deltas, closes, sent = waiting
             self._waiting = None
             quoted = closes if at_close and closes is not None else tradable_prices(bar, "open", deltas)
             when = sent if at_close else now
-            flow, traded, paid = self._costs.outcome(deltas, quoted)
+            flow, traded, paid = costs.outcome(deltas, quoted)
             self._cash += flow
             self._sizes = self._sizes + deltas
-            self._filled = Fills(traded, paid, partial(fill_columns, deltas, quoted, when, self._costs))
+            self._filled = Fills(traded, paid, partial(fill_columns, deltas, quoted, when, costs))
         self._bar, self.now = bar, now
 
     def held(self, bar: Bar) -> FloatArray:
@@ -120,7 +121,7 @@ def replay(
     if is_plain(panel, tracker) and not orders:
         path = plain_path(panel, tracker, cash, sizes)
     else:
-        path = _general_path(panel, tracker, cash, sizes, log, orders)
+        path = _general_path(panel, tracker, cash, sizes, log, orders, p.bars_per_year)
     return new_record(
         cls,
         vars(p),
@@ -140,22 +141,30 @@ def replay(
 
 
 def _general_path(
-    panel: MarketPanel, tracker: Tracker, cash: float, sizes: FloatArray, log: list[FillColumns], orders: bool
+    panel: MarketPanel,
+    tracker: Tracker,
+    cash: float,
+    sizes: FloatArray,
+    log: list[FillColumns],
+    orders: bool,
+    bars_per_year: float,
 ) -> Path:
     """Bar by bar with an account of shares, as cerebro does it."""
-    account = ReplayRoute(cash, sizes, tracker.rebalancer.costs)
+    account = ReplayRoute(cash, sizes)
     clock = PanelClock(panel)
     gate = PanelGate(clock, panel.symbols, panel.targets)
+    if tracker.liquidity is not None:
+        gate.measure(bars_per_year)
     at_close = tracker.fill is FillMode.CLOSE
     T = panel.n_bars
-    value, turnover, cost = np.empty(T), np.zeros(T), np.zeros(T)
+    value, turnover, cost, unfilled = np.empty(T), np.zeros(T), np.zeros(T), np.zeros(T)
     weights, decisions = np.empty((T, panel.n_assets)), np.empty((T, panel.n_assets))
     watch = EntryWatch(tracker.rebalancer)
     while clock.step():
         t, bar = clock.row, gate.read()
         if t and not at_close:
             tracker.open(bar, account)
-        account.turn(bar, gate.now(), at_close=at_close)
+        account.turn(bar, gate.now(), tracker.market.costs, at_close=at_close)
         held = account.held(bar)
         value[t] = worth = account.cash() + float(np.add.reduce(held))
         tracker.close(bar, account)
@@ -164,6 +173,7 @@ def _general_path(
             turnover[t], cost[t] = fills.traded / value[t - 1], fills.paid
             if orders:
                 log.append(fills.columns())
+        unfilled[t] = tracker.unfilled / value[t - 1] if t else 0.0
         np.divide(held if bar.age is None else account.held(bar), worth, out=weights[t])  # a name that is gone was booked out
         decisions[t] = tracker.weights
         if watch.waits:
@@ -176,4 +186,4 @@ def _general_path(
                 at_close=at_close,
                 begun=tracker.start is None,
             )
-    return Path(value, weights, turnover, cost, decisions, watch.entry)
+    return Path(value, weights, turnover, cost, decisions, watch.entry, None if tracker.liquidity is None else unfilled)

@@ -9,11 +9,20 @@ import backtrader as bt
 
 from tracker_strategies.execution.basket.listeners import hears_cash
 from tracker_strategies.execution.basket.orders import BasketOrder
+from tracker_strategies.execution.fill_prices import require_opens
+from tracker_strategies.execution.gate import Bar, PriceGate
 from tracker_strategies.strategies._first_bars import guard_first_bars
+from tracker_strategies.strategies.tracker import Tracker
 
 
 class HostedStrategy(bt.Strategy):
     """A Strategy whose bookkeeping costs the same on a bar however many feeds there are."""
+
+    tracker: Tracker
+    gate: PriceGate
+    symbols: tuple[str, ...]
+    #: Whether bars are rows of a panel.
+    _rows: bool
 
     def _start(self) -> None:
         super()._start()
@@ -44,3 +53,18 @@ class HostedStrategy(bt.Strategy):
         self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
         self._orderspending: list[Any] = []
         self._tradespending: list[Any] = []
+
+    def _is_new(self, bar: Bar) -> bool:
+        last = self.tracker.bar
+        if bar is last or bar is self.gate.nothing:
+            return False
+        return self._rows or last is None or bool(bar.date != last.date)  # a new row of a panel is always another date
+
+    def bar_at_open(self) -> Bar | None:
+        """The bar whose open has come, before its close is known to the strategy; None when there is no new one."""
+        bar = self.gate.read()
+        if not self._is_new(bar):
+            return None
+        if not self._rows and self.tracker.waits:
+            require_opens(bar, self.symbols)
+        return bar

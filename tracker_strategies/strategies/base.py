@@ -9,15 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies._checks import number
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket.broker import host
 from tracker_strategies.execution.basket.part import Part, share_of
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.gate import Bar, PanelGate, check_close_fills, gate_for, require_opens
+from tracker_strategies.execution.fill_prices import check_close_fills
+from tracker_strategies.execution.gate import Bar, PanelGate, gate_for
 from tracker_strategies.execution.holdings.opening import begin_with
+from tracker_strategies.execution.liquidity import Liquidity, check_filler
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import may_hold
 from tracker_strategies.execution.mandate.keeper import Keeper
@@ -75,6 +76,10 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
         ``budget_bars`` are refused
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
+      - ``max_participation`` (None): largest share of a bar's volume that one order may fill, 0.1 or "10%"; ``unfilled``
+        ("carry"): the rest is sent again on the next bars until a rebalance decides anew, or "drop"
+      - ``impact`` (None): "sqrt": fills of q shares move the price by ``impact_coefficient`` (1) times the daily volatility times
+        sqrt(q / average daily volume). See :class:`~tracker_strategies.execution.liquidity.Liquidity`
       - ``rebalance`` (1): bars between two rebalances, or their time ("2 hours"); "hourly", "daily", "weekly", "monthly",
         "quarterly", "yearly" (the first bar of each), "monday" to "friday", "month-end" (the last session of a month),
         "session-close", "15:55", "once". See :class:`~tracker_strategies.execution.schedule.Schedule`
@@ -110,6 +115,10 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("te_budget", None),
         ("budget_bars", None),
         ("fill", "next_open"),
+        ("max_participation", None),
+        ("unfilled", "carry"),
+        ("impact", None),
+        ("impact_coefficient", 1.0),
         ("rebalance", 1),
         ("calendar", None),
         ("listing_warmup", "20 sessions"),
@@ -197,6 +206,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             signal=signal_of(p),
             order=order,
             keeper=keeper,
+            liquidity=Liquidity.of(p),
         )
         tracker.start, tracker.overnight = first_date(p.trade_from), overnight_of(p)
         return informed(cls, p, tracker, symbols, names, n_targets)
@@ -234,8 +244,11 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.gate = gate_for(self.assets, self.targets)
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
+        if self.tracker.liquidity is not None:
+            check_filler(self.tracker.liquidity, broker)
+            self.gate.measure(self.p.bars_per_year)
         others = [s.route.part.capital for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
-        capital = share_of(None if self.p.capital is None else number("capital", self.p.capital), others, broker)
+        capital = share_of(self.p.capital, others, broker)
         part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
         self.route = TrackerRoute(self, part)
@@ -248,8 +261,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
 
     def read_costs(self) -> None:
         """Plan with what the broker charges now."""
-        tracker = self.tracker
-        tracker.rebalancer = replace(tracker.rebalancer, costs=costs_of(self.broker, self.assets))
+        check_filler(self.tracker.liquidity, self.broker)
+        self.tracker.rebalancer = replace(self.tracker.rebalancer, costs=costs_of(self.broker, self.assets))
 
     # -- the bar ----------
 
@@ -268,24 +281,9 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             if self.tracker.waits:
                 self.route.await_open()
 
-    def _is_new(self, bar: Bar) -> bool:
-        last = self.tracker.bar
-        if bar is last or bar is self.gate.nothing:
-            return False
-        return self._rows or last is None or bool(bar.date != last.date)  # a new row of a panel is always another date
-
     def _read_lines(self, bar: Bar) -> list[float]:
         assert self.signal_lines is not None
         return [line[0] if len(line) else np.nan for line in self.signal_lines]
-
-    def bar_at_open(self) -> Bar | None:
-        """The bar whose open has come, before its close is known to the strategy; None when there is no new one."""
-        bar = self.gate.read()
-        if not self._is_new(bar):
-            return None
-        if not self._rows and self.tracker.waits:
-            require_opens(bar, self.symbols)
-        return bar
 
 
 def strategy_of(learner: type[OnlineAlgorithm]) -> type[TrackerStrategy]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.gate import Bar
+from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
@@ -22,12 +23,13 @@ from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe
+from tracker_strategies.strategies._market_fills import MarketFills
 from tracker_strategies.strategies.target import Target
 
 FloatArray = NDArray[np.float64]
 
 
-class Tracker:
+class Tracker(MarketFills):
     """Learns on every bar, decides when the schedule says so, within the mandate, and trades as the fill mode says.
 
     Parameters
@@ -47,6 +49,8 @@ class Tracker:
         and comes out here is in the order of the feeds.
     keeper : Keeper, optional
         Keeps the limits that the user has set; None where there are none.
+    liquidity : Liquidity, optional
+        Says how much of an order the market takes; None for all of it, at the quoted price.
 
     Attributes
     ----------
@@ -60,6 +64,8 @@ class Tracker:
         The latest bar.
     start : datetime64 or None
         The first date on which it may decide; on bars before it, it only learns. None: on every bar.
+    unfilled : float
+        Value of orders that the market did not take, of those whose fills are booked on the latest bar.
     """
 
     start: np.datetime64 | None = None
@@ -78,10 +84,11 @@ class Tracker:
         signal: Callable[[Bar], Any] | None = None,
         order: NDArray[np.int64] | None = None,
         keeper: Keeper | None = None,
+        liquidity: Liquidity | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
-        self.target, self.signal, self.keeper, self._order = target, signal, keeper, order
+        self.target, self.signal, self.keeper, self.liquidity, self._order = target, signal, keeper, liquidity, order
         self._n = algorithm.n_assets if keeper is None else len(keeper.symbols)
         # Where some names are unknown to the algorithm, there is no way back by a permutation.
         self._place = None if order is None or len(order) < self._n else np.argsort(order)
@@ -93,6 +100,7 @@ class Tracker:
         self._changed = self._owed = self._again = self._curing = self.acts = False
         self._decided: FloatArray | None = None
         self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
+        self.begin_fills()
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
@@ -115,17 +123,23 @@ class Tracker:
             self.universe.booked_out(bar, i, float(route.sizes()[i]))
             route.book_out(i, float(bar.close[i]))
         self._decided = None
+        self.unfilled, self._left = self._left, 0.0
         self._owed = due and self._misses(bar, route)
         curing = not due and self._must_cure(bar, route)
         self.acts = due or curing
-        if not self.acts:
+        if self.acts:
+            self._goal = None
+        self._resent = self._goal is not None
+        if not (self.acts or self._resent) or self._cannot_trade(bar):
             return
-        if self.fill is FillMode.OPEN and self.keeper is None:
+        if self.fill is FillMode.OPEN and self.keeper is None and not self._resent:
             self._decided = self.wish
             return
         sizes, pending = route.sizes(), route.pending()
-        deltas = self._plan(bar, bar.close, route, pending, curing=curing)
+        deltas = self._rest(sizes, pending) if self._resent else self._plan(bar, bar.close, route, pending, curing=curing)
         if self.fill is FillMode.CLOSE:
+            if self.liquidity is not None:
+                deltas = self._taken(bar, bar.close, deltas, route, pending)
             route.submit(deltas)
         else:
             self._decided, self._sizes, self._curing = deltas, sizes if pending is None else None, curing
@@ -135,20 +149,14 @@ class Tracker:
         if self._decided is None:
             return
         decided, self._decided = self._decided, None
-        current, opens, pending = bar.current, bar.open, route.pending()
+        opens, pending = bar.open, route.pending()
         self._owed = self._owed or self._misses(bar, route)
-        if self.fill is FillMode.OPEN:
+        if self.fill is FillMode.OPEN and not self._resent:
             deltas = self._plan(bar, opens, route, pending, curing=self._curing, again=True)
+            if self.liquidity is not None:
+                deltas = self._taken(bar, opens, deltas, route, pending)
         else:
-            if current is not None:
-                decided, opens = np.where(current, decided, 0.0), np.where(np.isfinite(opens), opens, 1.0)
-            sizes, cash = route.sizes(), route.cash()
-            same = pending is None and sizes is self._sizes
-            if self.keeper is not None:
-                account = AccountState.of(sizes, opens, cash, None, None, pending, self.rebalancer.costs)
-                kept = self.keeper.guard.kept(decided, account, self.keeper.turnover_limit, self.rebalancer)
-                same, decided = same and kept is decided, kept
-            deltas = self.rebalancer.fit(decided, sizes, opens, cash, pending=pending, unchanged=same)
+            deltas = self._taken(bar, opens, decided, route, pending)
         route.submit(deltas)
 
     def _plan(
@@ -162,9 +170,12 @@ class Tracker:
         again: bool = False,
     ) -> FloatArray:
         """Shares to trade, for what the algorithm wishes as far as the mandate allows it; `again`: for a decision that stands."""
-        sizes, cash, tradable, keeper, costs = route.sizes(), route.cash(), bar.current, self.keeper, self.rebalancer.costs
+        sizes, cash, tradable, keeper, rebalancer = route.sizes(), route.cash(), self._tradable(bar), self.keeper, self.rebalancer
+        costs = rebalancer.costs
+        if self.liquidity is not None and bar.depth is not None:
+            rebalancer = self.liquidity.priced(rebalancer, bar.depth, ahead=True)
         if keeper is None:
-            return self.rebalancer.plan(self.wish, sizes, prices, cash, tradable=tradable, pending=pending)
+            return rebalancer.plan(self.wish, sizes, prices, cash, tradable=tradable, pending=pending)
         account = AccountState.of(sizes, prices, cash, tradable, self.universe.active, pending, costs)
         if keeper.aim is None:
             keeper.look(sizes, prices, cash)  # an account that begins invested has no entry
@@ -172,8 +183,8 @@ class Tracker:
         decided = keeper.decide(None if curing else self.wish, account, costs, bar.date, **view)
         if not again:
             self.weights = decided.weights
-        trades = decided.trades(account, self.rebalancer, keeper.limits.min_cash)
-        return keeper.guard.kept(trades, account, None, self.rebalancer)  # a sell that is not worth its fee keeps its slot
+        trades = decided.trades(account, rebalancer, keeper.limits.min_cash)
+        return keeper.guard.kept(trades, account, None, rebalancer)  # a sell that is not worth its fee keeps its slot
 
     def _metric(self) -> tuple[FloatArray, FloatArray] | None:
         """What a difference of weights costs, as the algorithm sees it, in the order of the feeds."""
@@ -206,22 +217,6 @@ class Tracker:
     def owe(self) -> None:
         """Rebalance at the next close, whatever the schedule says."""
         self._again = True
-
-    def put_off(self) -> None:
-        """Give up what was to be sent at the open; the rebalance stays due."""
-        self._decided, self._owed = None, True
-
-    @property
-    def waits(self) -> bool:
-        """Whether something decided at the last close is still to be sent."""
-        return self._decided is not None
-
-    def _misses(self, bar: Bar, route: OrderRoute) -> bool:
-        """Whether a rebalance on this bar cannot reach every name, because some are halted: then it stays due."""
-        if bar.age is None:
-            return False
-        absent, active = bar.age != 0, self.universe.active
-        return bool((absent if active is None else absent & (active | (route.sizes() > 0.0))).any())
 
     def observe(self, bar: Bar) -> bool:
         """Learn from a bar without trading; True when the schedule, or a change of the universe, asks for a trade.

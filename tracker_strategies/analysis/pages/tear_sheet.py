@@ -201,6 +201,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
         "breaches_passive": (f"{limits}; forced on ", own("breaches_forced"), ", by a decision on ", own("breaches_active")),
         "idle_cash": ("of the account, in cash because a limit forces it",),
+        "unfilled": ("of the value of all orders, which the volume did not take",),
         "active_drawdown": (fell if deepest else "never behind its own best",),
         "up_capture": ("of the index's rises; ", own("down_capture"), " of its falls"),
     }

@@ -59,6 +59,7 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "breaches_forced": ("Over limits, forced", lambda v: f"{v:,.0f}"),
     "breaches_active": ("Over limits, active", lambda v: f"{v:,.0f}"),
     "idle_cash": ("Idle cash", lambda v: f"{number(100 * v)}\u202f%"),
+    "unfilled": ("Unfilled", lambda v: f"{number(100 * v)}\u202f%"),
 }
 #: Figures of the tear sheet that are not in ``metrics.json``.
 EXTRA: dict[str, tuple[str, Callable[[float], str]]] = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -126,5 +127,15 @@ def tradable_prices(bar: Any, kind: str, deltas: FloatArray) -> FloatArray:
 def fill_columns(deltas: FloatArray, quoted: FloatArray, when: float, costs: CostModel) -> FillColumns:
     """The orders of a basket one by one, sells first, as they would have been submitted."""
     which = sells_first(deltas)
-    size, price = deltas[which], quoted[which]
-    return FillColumns(which, np.full(len(which), when), size, costs.fill_prices(size, price), costs.fees(size, price))
+    prices, fees = costs.fill_prices(deltas, quoted), costs.fees(deltas, quoted)
+    return FillColumns(which, np.full(len(which), when), deltas[which], prices[which], fees[which])
+
+
+def merged(baskets: Sequence[Basket], orders: Iterable[Any]) -> Iterator[Any]:
+    """Baskets and orders in the order of submission: a basket knows which orders were ahead of it."""
+    waiting = deque(baskets)
+    for order in list(orders):
+        while waiting and id(order) not in waiting[0].ahead:
+            yield waiting.popleft()
+        yield order
+    yield from waiting

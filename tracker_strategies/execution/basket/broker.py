@@ -152,12 +152,13 @@ class BasketBroker(BasketQueue):
     # -- the lane ----------
 
     def _fill(self, basket: Basket) -> None:
-        owned, costs, route = self.owned, self.costs, basket.route
+        owned, route = self.owned, basket.route
         assert owned is not None
         deltas = route.wanted(basket, self.cash)
         if deltas is None:
             self._baskets.append(basket)  # no new bar yet
             return
+        costs = route.impact or self.costs
         bar, when = self.gate.read(), self.gate.now()
         at_close = basket.at_close
         quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tracker_strategies._checks import number
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.basket.positions import PositionArrays
 
@@ -55,16 +56,17 @@ class Part:
         return cash if self.cash is None else min(self.cash, cash)
 
 
-def share_of(given: float | None, others: Sequence[float | None], broker: Any) -> float | None:
+def share_of(given: Any, others: Sequence[float | None], broker: Any) -> float | None:
     """The share of the account that a tracker asks for, once it is known to fit with those of the others and with the broker."""
-    if given is not None and not 0.0 < given <= 1.0:
+    own = None if given is None else number("capital", given)
+    if own is not None and not 0.0 < own <= 1.0:
         raise ParameterError(f"capital={given!r} must be a share of the account in (0, 1]; 0.5 is one half")
-    if given is not None and any(scheme.p.interest for scheme in broker.comminfo.values()):
+    if own is not None and any(scheme.p.interest for scheme in broker.comminfo.values()):
         raise ParameterError(
             "the broker charges interest to the account as a whole, so that a part of it (capital=...) would not know its share; "
             "leave interest out, or run the tracker in a cerebro of its own"
         )
-    shares = [given, *others]
+    shares = [own, *others]
     if others and any(share is None for share in shares):
         raise ParameterError(
             f"{len(shares)} trackers share one account and would undo each other's orders; give each its part, such as "
@@ -73,4 +75,4 @@ def share_of(given: float | None, others: Sequence[float | None], broker: Any) -
     total = sum(share for share in shares if share is not None)
     if total > 1.0 + 1e-12:
         raise ParameterError(f"the parts of {len(shares)} trackers sum to {total:g}; their capital must sum to at most 1")
-    return given
+    return own

@@ -8,13 +8,12 @@ Cash, value, positions, notifications, and the orders of everybody else are back
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import backtrader as bt
 from backtrader.position import Position
 
-from tracker_strategies.execution.basket.basket import Basket
+from tracker_strategies.execution.basket.basket import Basket, merged
 from tracker_strategies.execution.basket.part import Part
 
 #: Shares below zero that are rounding, not a short position, relative to what was sold.
@@ -30,6 +29,8 @@ class BasketQueue(bt.brokers.BackBroker):
     notifs: deque[Any]
     orders: Any
     positions: Any
+    #: By how much of its price the order that is filling moves it.
+    _impact = 0.0
 
     def init(self) -> None:
         """Start of a run: no positions, no trackers."""
@@ -176,15 +177,26 @@ class BasketQueue(bt.brokers.BackBroker):
             self.notify(order)
             self._ococheck(order)
             return
-        p = self.p
+        p, impact = self.p, basket.route.impact
         coc, coo = p.coc, p.coo
         p.coc, p.coo = basket.at_close, False
+        order.moved = self._impact = 0.0 if impact is None else impact.moved_by(order.place, order.executed.remsize)
         try:
             super()._try_exec_market(order, popen, phigh, plow)
         finally:
-            p.coc, p.coo = coc, coo
+            p.coc, p.coo, self._impact = coc, coo, 0.0
         if order.alive():
             basket.orders.append(order)
+
+    def _slip_up(self, pmax: float, price: float, doslip: bool = True, lim: bool = False) -> float | None:
+        """The price of a buy after slippage, and after the impact of a tracker's order, which may leave the bar's range."""
+        slipped: float | None = super()._slip_up(pmax, price, doslip, lim)
+        return slipped if slipped is None or not self._impact else slipped + self._impact * price
+
+    def _slip_down(self, pmin: float, price: float, doslip: bool = True, lim: bool = False) -> float | None:
+        """The price of a sell, likewise."""
+        slipped: float | None = super()._slip_down(pmin, price, doslip, lim)
+        return slipped if slipped is None or not self._impact else slipped - self._impact * price
 
     def _get_value(self, datas: Any = None, lever: bool = False) -> float:
         """Value of the account (or of some feeds) at the current closes; cash that waits is booked."""
@@ -275,16 +287,6 @@ class BasketQueue(bt.brokers.BackBroker):
         fitting = basket.route.affordable(deltas, quoted, self.cash)
         if fitting is not deltas:
             basket.shrink(fitting)
-
-
-def merged(baskets: Sequence[Basket], orders: Iterable[Any]) -> Iterator[Any]:
-    """Baskets and orders in the order of submission: a basket knows which orders were ahead of it."""
-    waiting = deque(baskets)
-    for order in list(orders):
-        while waiting and id(order) not in waiting[0].ahead:
-            yield waiting.popleft()
-        yield order
-    yield from waiting
 
 
 def cost_settings(broker: Any) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.execution.depth import Depth
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FloatArray = NDArray[np.float64]
@@ -46,10 +47,12 @@ NOT_REACHED, TRIGGERED = "its price was not reached", "triggered, and not filled
 GROUP_ENDED, EXPIRED = "another order of its group has ended", "its time was over"
 NOT_PAID, LONG_ONLY = "more than the cash can pay", "long only: it sells more than is held"
 PARTLY = "partly filled"
+#: Why the rest of an order was not filled: the session's volume did not take it.
+TOO_LARGE = "more than the session's volume takes"
 #: After these nothing was missed: the order did not ask to be filled on that session.
 NOT_DUE = (NOT_REACHED, TRIGGERED, GROUP_ENDED, EXPIRED)
 #: Reasons for which a backtest would not have filled an order either.
-AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, NOT_PAID, *NOT_DUE)
+AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, TOO_LARGE, NOT_PAID, *NOT_DUE)
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ class Quotes:
     ``closes`` are those of the session before, under the tickers that the names had then. ``turnover`` is the most that its
     orders may buy and sell, as a share of the account, None for no limit; ``lasts`` are the latest prices known, also of names
     without a bar, by which the account is worth what it is. ``high``, ``low`` and ``close`` are those of the session itself,
-    where bars have them.
+    where bars have them. ``depth`` is what was traded on the session, in shares, and ``depth_before`` on the one before; None
+    where fills do not depend on it.
     """
 
     session: str
@@ -123,6 +127,8 @@ class Quotes:
     high: FloatArray | None = None
     low: FloatArray | None = None
     close: FloatArray | None = None
+    depth: Depth | None = None
+    depth_before: Depth | None = None
 
 
 class Broker(Protocol):

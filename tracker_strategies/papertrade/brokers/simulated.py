@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.rebalancer import Rebalancer
@@ -23,6 +24,7 @@ from tracker_strategies.papertrade.brokers.base import (
     NO_BAR,
     PARTLY,
     SHORT_OF_CASH,
+    TOO_LARGE,
     Holdings,
     Hours,
     Quotes,
@@ -64,6 +66,8 @@ class SimulatedBroker:
     guard : FillGuard, optional
         Counts of names that the account's mandate limits, in the order of its names: no name enters beside one whose sell did not
         fill.
+    liquidity : Liquidity, optional
+        How much of an order a session's volume takes, and at which price.
     expected : bool, default False
         Whether the file must be there: the account has had sessions.
     from_copy : bool, default False
@@ -85,6 +89,7 @@ class SimulatedBroker:
         lot: float = 0.0,
         part: Callable[[str], float] | None = None,
         guard: FillGuard | None = None,
+        liquidity: Liquidity | None = None,
         *,
         expected: bool = False,
         from_copy: bool = False,
@@ -92,7 +97,7 @@ class SimulatedBroker:
     ) -> None:
         self.path = Path(path)
         self._market = Rebalancer(costs, lot)
-        self._part, self._guard = part, FillGuard() if guard is None else guard
+        self._part, self._guard, self._liquidity = part, FillGuard() if guard is None else guard, liquidity
         self._file = BrokerFile.open(self.path, cash, holdings, expected=expected, from_copy=from_copy)
         self.db = self._file.db
 
@@ -193,11 +198,13 @@ class SimulatedBroker:
         quoted = np.where(np.isfinite(prices), prices, 1.0)
         known = prices if quotes.lasts is None else np.where(np.isfinite(prices), prices, quotes.lasts)
         turnover = quotes.turnover if due == "open" else None  # orders for a close were planned at its prices
-        allowed = self._guard.kept(wanted, AccountState.of(sizes, known, held.cash, None, None), turnover, self._market)
-        got = self._market.fit(allowed, sizes, quoted, held.cash)
-        costs = self._market.costs
+        market, taken, depth = self._market, wanted, quotes.depth if due == "open" else quotes.depth_before
+        if self._liquidity is not None and depth is not None:
+            market, taken = self._liquidity.priced(market, depth), self._liquidity.taken(wanted, depth, market.lot)
+        allowed = self._guard.kept(taken, AccountState.of(sizes, known, held.cash, None, None), turnover, market)
+        got = market.fit(allowed, sizes, quoted, held.cash)
+        costs = market.costs
         at, fees = costs.fill_prices(got, quoted), costs.fees(got, quoted)
-        share = np.divide(got, wanted, out=np.zeros_like(got), where=wanted != 0.0)
         self.db.execute("update account set cash = cash + ?", (costs.outcome(got, quoted)[0],))
         self.db.executemany(
             "insert into positions values (?, ?) on conflict (ticker) do update set size = size + excluded.size",
@@ -206,12 +213,13 @@ class SimulatedBroker:
         self.db.execute("delete from positions where size = 0")
         news = []
         for cid, i, size in orders:
-            filled = float(size * part[cid] * share[i])
+            # The only order of a name gets exactly what the account got: a later sell of all of it leaves nothing.
+            filled = float(got[i] * (size * part[cid] / wanted[i])) if wanted[i] else 0.0
             whole = abs(size - filled) <= _ROUNDING * abs(size)
             status = Status.FILLED if whole else Status.CANCELLED
             reason = "" if whole else PARTLY if part[cid] < 1.0 else SHORT_OF_CASH
             if not whole and part[cid] == 1.0 and allowed[i] != wanted[i]:
-                reason = KEPT_BACK
+                reason = KEPT_BACK if allowed[i] != taken[i] else TOO_LARGE
             news.append((status, filled, float(at[i]), float(fees[i]) * abs(filled / got[i]) if got[i] else 0.0, reason, cid))
         self.db.executemany("update orders set status = ?, filled = ?, average = ?, fee = ?, reason = ? where cid = ?", news)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import backtrader as bt
@@ -102,7 +102,9 @@ class JournalBroker(BasketBroker):
         due, self.tomorrow = self.tomorrow, None
         basket, self._basket = self._basket, None
         if basket is not None and due is None:
-            due = basket.route.asked(self.cash)
+            bar = basket.owner.gate.read()
+            # Of tomorrow nobody knows what will be traded.
+            due = basket.route.asked(self.cash, bar if self.row < len(self.balances) else replace(bar, depth=None))
         if self.row == len(self.balances):
             self.tomorrow = due
             self.cerebro.runstop()

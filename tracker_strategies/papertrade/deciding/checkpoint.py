@@ -21,7 +21,9 @@ import tracker_strategies.algorithms as learners
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.depth import Depth
 from tracker_strategies.execution.gate import Bar
+from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Group, Limits, Mandate
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.keeper import Keeper
@@ -81,6 +83,7 @@ _CLASSES: dict[str, type] = {
     "balance": Balance,
     "bar": Bar,
     "costs": CostModel,
+    "depth": Depth,
     "error model": ErrorModel,
     "fill": FillMode,
     "fill guard": FillGuard,
@@ -89,6 +92,7 @@ _CLASSES: dict[str, type] = {
     "informed tracker": InformedTracker,
     "keeper": Keeper,
     "limits": Limits,
+    "liquidity": Liquidity,
     "mandate": Mandate,
     "overnight": Overnight,
     "pacing": Pacing,

@@ -186,6 +186,8 @@ class Decider:
 
     def _continue(self, point: Checkpoint, session: str) -> tuple[Wish, History]:
         """Go on from a checkpoint, session by session."""
+        traded = None if self.config.liquidity is None else History.load(self.journal, self.config)
+        depths = None if traded is None else traded.depths()
         history = History.load(self.journal, self.config, after=self._after)
         balances = self._balances(history)
         wish = None
@@ -193,6 +195,8 @@ class Decider:
             factor = history.factor(t)
             close, opens = history.bars.close[t] * factor, history.opens[t] * factor
             bar = bar_after(point.bar, name, close, opens, history.bars.levels[t])
+            if traded is not None and depths is not None:
+                bar.depth = depths(traded.bars.sessions.index(name))
             wish = wish_by_checkpoint(point, bar, balances[t], books_out=self.broker.simulated)
             if name != session:
                 point = Checkpoint.from_text(wish.checkpoint or "")

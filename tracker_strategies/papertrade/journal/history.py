@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
+from tracker_strategies.execution.depth import Depth, PanelDepth
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.market import corporate_actions as actions
@@ -88,6 +90,22 @@ class History:
     def factor(self, row: int = -1) -> FloatArray:
         """(N,) units that a share stands for on one session."""
         return np.ones(len(self.config.symbols)) if self.factors is None else self.factors[row]
+
+    def depths(self) -> Callable[[int], Depth]:
+        """What was traded on a session, in units, by its row: of a history with all its sessions."""
+        return PanelDepth(self.panel_until_tomorrow(), self.config.params.get("bars_per_year")).at
+
+    def quoted(self, row: int) -> dict[str, Any]:
+        """What a simulated broker is told of a session beside its open: high, low and close, where bars have them, and what was
+        traded on it and on the one before, in shares, where fills depend on that.
+        """
+        kinds = self.config.prices
+        parts: dict[str, Any] = {kind: self.bars.prices[row, k] for k, kind in enumerate(kinds) if kind not in ("open", "volume")}
+        if self.config.liquidity is not None:
+            depth = self.depths()
+            rows = {"depth": row, "depth_before": max(row - 1, 0)}
+            parts |= {name: depth(t).scaled(self.factor(t)) for name, t in rows.items()}
+        return parts
 
     def panel_until_tomorrow(self) -> MarketPanel:
         """All sessions in units, and one more that has not happened: see :func:`.with_tomorrow`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import backtrader as bt
 
 from tracker_strategies.execution.commission import charged
+from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.papertrade.errors import PaperError
 from tracker_strategies.papertrade.live.feed import PaperData
 from tracker_strategies.papertrade.opening import limits_written_out
@@ -104,6 +105,11 @@ def _check_strategy(store: PaperStore, cerebro: Any) -> None:
             "another account"
         )
     _check_params(config, own, cls, params)
+    if Liquidity.of(config.params) is not None:
+        raise PaperError(
+            "max_participation and impact are for backtests and for accounts that are stepped by command (tracker paper step); "
+            "in a cerebro of your own with PaperStore leave them out"
+        )
 
 
 def _check_params(config: Any, own: type[TrackerStrategy], cls: Any, params: Mapping[str, Any]) -> None:
