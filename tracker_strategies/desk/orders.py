@@ -26,7 +26,7 @@ from tracker_strategies.desk.state import StateFolder
 from tracker_strategies.desk.table import Decision, OrderList
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.gate import PanelGate
+from tracker_strategies.execution.gate import PanelGate, check_close_fills
 from tracker_strategies.execution.holdings import Account, Spelling
 from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.mandate import Mandate
@@ -178,6 +178,8 @@ class _Desk:
             )
         settle_bars(cls, self.p, lambda: panel.bar_length, panel.dates)
         self.tracker = cls.make_tracker(self.p, panel.symbols, costs, len(panel.targets))
+        if self.tracker.fill is FillMode.CLOSE:
+            check_close_fills(panel)
 
     @property
     def lot(self) -> float:
