@@ -21,6 +21,8 @@ GAPS = random_panel(60, 6, seed=8, ohlc=True, gaps=True)
 DAY = str(PANEL.dates[T])[:10]
 COSTS = CostModel(bps=5, slippage_bps=2)
 HELD = {"S0": 120.0, "S2": 35.0, "S5": 61.0}
+#: What a strategy cannot do without: known weights of the index.
+NEEDED = {"replicate": {"index_weights": {str(PANEL.dates[3])[:10]: dict.fromkeys(PANEL.symbols, 1 / 6)}}}
 
 
 def signed(plan: OrderPlan, symbols: tuple[str, ...]) -> np.ndarray:
@@ -43,7 +45,7 @@ def sent(record: Any, symbols: tuple[str, ...], day: Any) -> np.ndarray:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_strategy_fractions_and_lots(name: str, lot: float) -> None:
     account = Account(2500.0, HELD)
-    params = {"lot": lot} if lot else {}
+    params = NEEDED.get(name, {}) | ({"lot": lot} if lot else {})
     plan = orders_for(PANEL.rows(0, T + 1), name, account, {**params, "fill": "close"}, costs=COSTS)
     run = {**params, "fill": "close", "holdings": HELD, "trade_from": DAY}
     record = replay(PANEL.rows(0, T + 3), name, run, costs=COSTS, cash=2500.0, orders=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.desk.test_parity import NEEDED
 from tests.markets import random_panel
 from tracker_strategies import Account, orders_for
 from tracker_strategies.desk.state import FILE
@@ -26,7 +27,7 @@ LIVING = {"listing_warmup": 3, "delist_after": 4}
 @pytest.mark.parametrize("lot", [0.0, 1.0])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_strategy_continues_with_the_orders_of_a_full_run(tmp_path: Path, name: str, lot: float) -> None:
-    params = {"lot": lot} if lot else {}
+    params = NEEDED.get(name, {}) | ({"lot": lot} if lot else {})
     first = orders_for(PANEL.rows(0, 50), name, ACCOUNT, params, state=tmp_path)
     assert first.to_csv() == orders_for(PANEL.rows(0, 50), name, ACCOUNT, params).to_csv()
     for stop in (51, 51, 55):  # a day, the same day again, a week

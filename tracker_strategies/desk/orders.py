@@ -26,7 +26,8 @@ from tracker_strategies.desk.state import StateFolder
 from tracker_strategies.desk.table import Decision, OrderList
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.gate import PanelGate, check_close_fills
+from tracker_strategies.execution.fill_prices import check_close_fills
+from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings import Account, Spelling
 from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.mandate import Mandate
