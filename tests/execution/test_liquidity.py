@@ -14,6 +14,7 @@ import pytest
 
 from datafeeds import IndexData, MarketPanel, open_source, synthetic_market
 from tests.markets import SHARED, ordinary_feeds
+from tracker_strategies import Account, orders_for
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import record_of
@@ -318,6 +319,11 @@ def test_a_real_broker_has_a_market_of_its_own(tmp_path: Path) -> None:
 
     with pytest.raises(ParameterError, match="alpaca has a market of its own"):
         AccountConfig("a", "pa", "sample", ("INDEX",), ("A",), "2020-01-02", {"max_participation": 0.1}, broker="alpaca")
+
+
+def test_a_list_of_orders_for_a_real_market_does_not_simulate_one() -> None:
+    with pytest.raises(ParameterError, match="this list is for a real one"):
+        orders_for(market(n_bars=30), "pa", Account(1e6), params={"max_participation": 0.1})
 
 
 # -- results ----------

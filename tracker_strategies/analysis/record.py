@@ -151,7 +151,7 @@ class RunRecord:
         return growth[1:] / growth[:-1] - 1.0, self._blended(index[1:] / index[:-1] - 1.0, target)
 
     def bar_by_bar(self, target: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """(T-1,) the same on all bars; 0 before the account was at its target, and on a holiday of the index, made up for later."""
+        """(T-1,) the same on all bars; 0 before the account was at its target, and on a holiday of the index, made up for."""
         r, y = self.scored(target)
         if len(r) == len(self.value) - 1:
             return r, y

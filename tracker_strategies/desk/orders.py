@@ -30,6 +30,7 @@ from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings import Account, Spelling
 from tracker_strategies.execution.holdings.opening import check_priced
+from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.deciding.by_cerebro import needs_cerebro, wish_by_cerebro
@@ -173,6 +174,10 @@ class _Desk:
         check_params(cls, params)
         self.panel, self.cls, self.costs, self.notes = panel, cls, costs, list[str]()
         self.params, self.p = params, SimpleNamespace(**{**default_params(cls), **params})
+        if Liquidity.of(self.p) is not None:
+            raise ParameterError(
+                "max_participation and impact say how a simulated market fills, and this list is for a real one; leave them out"
+            )
         if FillMode.parse(self.p.fill) is FillMode.OPEN:
             raise ParameterError(
                 "fill='open' sizes orders by the opening prices, which are not known the evening before; use fill=next_open"
