@@ -1,5 +1,7 @@
 """Schedules by the clock: the close of a session, a time of day, the hour; half days and summer time as the exchange has them."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -151,3 +153,10 @@ def test_a_name_that_is_no_schedule_and_no_window_is_refused():
             backtest(panel, "pa", {"rebalance": bad})
     with pytest.raises(ParameterError, match="did you mean session-close"):
         Schedule("session_close")
+
+
+def test_weeks_and_months_may_be_dated_by_holidays():
+    months = pd.date_range("2020-01-31", periods=24, freq="ME").to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Schedule("month-end", "XNYS").check(months)

@@ -154,8 +154,8 @@ class Schedule:
             if self.every >= max(2, len(dates)):
                 _say(f"rebalance={self.every} is longer than the data, {len(dates)} bars: only the first bar trades")
             return
-        if self.calendar is not None:
-            self._check_sessions(dates)
+        if self.calendar is not None and len(dates) > 1 and np.median(np.diff(dates)) < np.timedelta64(5, "D"):
+            self._check_sessions(dates)  # weeks and months may be dated by days on which nothing trades
         if self.every != "session-close" and self._clock is None:
             return
         days = dates.astype("datetime64[D]")

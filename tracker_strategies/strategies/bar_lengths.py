@@ -198,19 +198,21 @@ def dates_of_feed(data: Any) -> Dates | None:
 def check_alike(target: Any, assets: Sequence[Any]) -> None:
     """Refuse assets whose bars are longer or shorter than those of the target: their returns are over other times.
 
-    The first asset is compared, and every one that says of itself that its bars have another length than the first.
+    Looked at are the first asset and each that declares another time frame than those before it. Bars that come more rarely than
+    the target's, with the same time frame, are those of a name that trades rarely.
     """
     if getattr(assets, "symbols", None) is not None:  # of one panel
         return
-    told: dict[tuple[int, int], Any] = {}
+    declared: dict[tuple[int, int], Any] = {}
     for data in assets:
-        told.setdefault((data._timeframe, data._compression), data)
+        declared.setdefault((data._timeframe, data._compression), data)
     mine = length_of_feed(target)
-    for data in told.values():
+    for kind, data in declared.items():
         other = length_of_feed(data)
         if mine is None or other is None or "irregular" in (mine.unit, other.unit):
             continue
-        if (mine.unit, mine.size) != (other.unit, other.size):
+        rarer = kind == (target._timeframe, target._compression) and other.per_year < mine.per_year
+        if (mine.unit, mine.size) != (other.unit, other.size) and not rarer:
             raise DataError(
                 f"bars of {target._name} are of {mine}, those of {data._name} of {other}: mixed lengths cannot be compared; "
                 "resample the finer ones (cerebro.resampledata), or name feeds of one length with target= and assets="

@@ -135,3 +135,15 @@ def test_feeds_know_how_long_their_bars_are(minutes):
         feed = IndexData(panel).feeds()[0]
         assert (feed._timeframe, feed._compression) == (frame, size)
         assert str(length_of_feed(feed)) == told
+
+
+def test_a_name_that_trades_once_a_day_has_no_longer_bars(minutes):
+    def add(cerebro):
+        for name, feed in stock_feeds(minutes):
+            if name == "A0":
+                feed.p.dataname = feed.p.dataname.iloc[::390]
+            cerebro.adddata(feed, name=name)
+
+    run, _ = tracked(add)
+    assert run.symbols[0] == "A0"
+    assert run.p.bars_per_year == 98280.0
