@@ -37,6 +37,6 @@ class DocstringMarkup(Extension):
         """Translate the docstring of an object, once. That of a Strategy is completed from its learner when it is made."""
         if obj.is_class and obj.docstring and obj.path.startswith("tracker_strategies.strategies."):
             made = getattr(import_module(obj.module.path), obj.name)
-            obj.docstring.value = inspect.cleandoc(made.__doc__)
+            obj.docstring.value = inspect.cleandoc(vars(made).get("doc_source") or made.__doc__)
         if obj.docstring:
             obj.docstring.value = markdown(obj.docstring.value)

@@ -67,7 +67,7 @@ def test_params_help_and_name_come_from_the_learner(own: str) -> None:
         "sectors": None,
         "max_sector": None,
     }
-    assert "``eta`` (0.3)" in (cls.__doc__ or "")
+    assert "eta (0.3)" in (cls.__doc__ or "")
     assert (cls.__doc__ or "").startswith("Normalised least mean squares")
 
 

@@ -1,6 +1,8 @@
 """What a docstring says of params is true: each exists, with that default, and none is left unsaid."""
 
 import ast
+import inspect
+import pydoc
 import re
 
 import pytest
@@ -9,6 +11,7 @@ import indicators
 from datafeeds.feeds.feed import PanelFeed
 from tracker_strategies import analysis
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+from tracker_strategies.strategies.registry import HIDDEN_PARAMS
 
 WATCHERS = [getattr(indicators, name) for name in indicators.__all__ if hasattr(getattr(indicators, name), "params")]
 ANALYZERS = [analysis.TrackingAnalyzer, analysis.HoldingsAnalyzer, analysis.MandateAnalyzer, analysis.DiagnosticsAnalyzer]
@@ -17,7 +20,7 @@ CLASSES = [TrackerStrategy, *STRATEGIES, *WATCHERS, *ANALYZERS, PanelFeed]
 
 def said(cls):
     """Names of params in the docstring of a class itself, with the text of the default where there is one."""
-    text = (cls.__doc__ or "").partition("Params")[2]
+    text = vars(cls).get("doc_source", cls.__doc__ or "").partition("Params")[2]
     found = dict.fromkeys(name for name in re.findall(r"``([A-Za-z_]\w*)``", text) if name != "INDEX")
     return found | dict(re.findall(r"``([A-Za-z_]\w*)`` \(([^)]*)\)", text))
 
@@ -51,3 +54,16 @@ def test_the_check_sees_a_param_that_is_not_there():
 
     with pytest.raises(AssertionError, match="documents floor"):
         test_every_param_in_a_docstring_exists_with_its_default(Wrong)
+
+
+@pytest.mark.parametrize("cls", STRATEGIES, ids=lambda cls: cls.__name__)
+def test_help_says_what_it_is_and_names_every_param_without_markup(cls):
+    text = pydoc.render_doc(cls, renderer=pydoc.plaintext).partition("Method resolution order")[0]
+    assert not re.search(r":\w+:`|``", text)
+    shown = inspect.signature(cls).parameters
+    hidden = set(HIDDEN_PARAMS)
+    assert set(shown) == set(cls.params._getkeys()) - hidden
+    assert all(shown[name].default == default for name, default in cls.params._getitems() if name not in hidden)
+    body = cls.__doc__
+    assert [name for name in shown if not re.search(rf"\b{name}\b", body)] == []
+    assert f"cerebro.addstrategy({cls.__name__}" in text

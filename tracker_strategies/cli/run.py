@@ -219,7 +219,7 @@ def show_strategies() -> None:
     table = Table("strategy", "what it does", "parameters and defaults", box=None, padding=(0, 2, 1, 0))
     for cls in map(load_strategy, NAMES):
         own = {k: v for k, v in default_params(cls).items() if k not in HIDDEN_PARAMS and (k not in every or v != every[k])}
-        about = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", (cls.__doc__ or "").strip().splitlines()[0])
+        about = (cls.__doc__ or "").strip().splitlines()[0]
         params = ", ".join(f"{k}={v!r}" for k, v in own.items()) or "-"
         table.add_row(styled((cls.alias_name, "bold"), "\n", (cls.__name__, "dim")), about, params)
     console.print(table)

@@ -15,6 +15,7 @@ import backtrader as bt
 
 from tracker_strategies.algorithms.registration import registration_of
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.strategies._front_door import help_of, signature_of
 from tracker_strategies.strategies._side import SIDE, side_information
 from tracker_strategies.strategies.target import omega_of
 
@@ -41,6 +42,14 @@ class FromLearner(bt.strategy.MetaStrategy):
             body["params"] = tuple(params.items())
             body["__doc__"] = _docstring(learner, body.get("__doc__"), params, called)
         return super().__new__(meta, name, bases, body)
+
+    def __init__(cls: Any, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:  # noqa: N805
+        """Signature and help, once backtrader has put the params together."""
+        super().__init__(name, bases, body)
+        cls.__signature__ = signature_of(cls)
+        cls.doc_source = body.get("__doc__") or ""  # with its markup, for the reference
+        if cls.doc_source:
+            cls.__doc__ = help_of(cls, cls.doc_source)
 
 
 def options(cls: Any, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
