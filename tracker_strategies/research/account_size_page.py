@@ -91,6 +91,7 @@ def _chart(
     if found["capacity"] is not None:
         ax.axvline(found["capacity"], color=_GREY, linewidth=0.8, linestyle=":")
         legend.append(("capacity", _GREY))
+    ax.set_xlim(x[0] * 0.8, x[-1] * 1.6)  # the last label stands inside
     ax.set_ylim(bottom=0.0)
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_locator(NullLocator())

@@ -141,7 +141,7 @@ def test_the_accounts_own_parameters_are_right_however_they_are_written(folder, 
     ids=str,
 )
 def test_parameters_of_an_older_account_are_its_own(opened, given):
-    config = SimpleNamespace(params=opened, symbols=("S0", "S1"))
+    config = SimpleNamespace(params=opened, symbols=("S0", "S1"), start="2020-01-02")
     _check_params(config, PATracker, PATracker, given)
     with pytest.raises(PaperError, match=r"other parameters than cerebro's PATracker: lot"):
         _check_params(config, PATracker, PATracker, {**given, "lot": 1.0})
