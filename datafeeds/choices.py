@@ -14,6 +14,26 @@ GAP_POLICIES = ("error", "freeze", "live")
 #: What to do with a price that cannot be trusted.
 CLEANING_POLICIES = ("flag", "drop", "winsorise")
 
+#: What the tables of a run may be written as; Parquet is its own record and always there.
+FORMATS = ("parquet", "csv", "xlsx")
+#: Orders of day, month and year in a date that is written with numbers.
+DATE_ORDERS = ("dmy", "mdy", "ymd")
+#: What may stand between a number and its fraction.
+DECIMALS = (".", ",", "point", "comma")
+#: Columns that are no assets unless somebody says so: an index that is bought as if it were a stock.
+INDEX_LIKE = ("INDEX", "^*")
+
+
+def not_assets(exclude: Iterable[str], only: Iterable[str] = ()) -> tuple[str, ...]:
+    """Of the names that a mandate never holds, those that look like an index: they are left out of a panel, not refused.
+
+    >>> not_assets(["^GSPC", "XOM"]), not_assets([], ["AAPL"])
+    (('^GSPC',), ('INDEX', '^*'))
+    """
+    kept = tuple(only)
+    barred = tuple(name for name in exclude if name == "INDEX" or name.startswith("^"))
+    return barred + (INDEX_LIKE if kept else ())
+
 
 def check_choice(name: str, value: str, known: Iterable[str]) -> None:
     """Raise :class:`DataError` for a word that is not among those known."""

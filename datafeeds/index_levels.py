@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from datafeeds.checks import check_frame
+from datafeeds.choices import INDEX_LIKE
 from datafeeds.errors import DataError, ParameterError, UniverseError
 from datafeeds.readers.bar_files import long_frames
 from datafeeds.readers.bars import Frames, frames_of, one_ticker, read_rows
@@ -24,8 +25,6 @@ from datafeeds.texts import did_you_mean
 
 #: What is to be followed: columns by their names, or levels.
 Targets = str | pd.Series | pd.DataFrame | Sequence[str | pd.Series]
-#: Names that are no assets unless somebody says so: an index that is bought as if it were a stock.
-INDEX_LIKE = ("INDEX", "^*")
 
 
 def split_column(text: str) -> tuple[str, str | None] | None:

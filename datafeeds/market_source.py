@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from datafeeds.choices import CLEANING_POLICIES, GAP_POLICIES, SYNTHETIC, Adjustment, check_choice
+from datafeeds.choices import CLEANING_POLICIES, DATE_ORDERS, DECIMALS, GAP_POLICIES, SYNTHETIC, Adjustment, check_choice
 
 if TYPE_CHECKING:
     from datafeeds.panel import MarketPanel
@@ -36,6 +36,12 @@ class MarketSource:
         Files: who belonged to the index when, and ticker changes.
     clean : {"flag", "drop", "winsorise"}, optional
         Look for bad prices, and what to do with them.
+    index_file : str, optional
+        Levels of the index where they are not among the prices, ``FILE`` or ``FILE:COLUMN``.
+    dates, decimal, calendar : str, optional
+        How a file is to be read that leaves a choice: see :func:`datafeeds.open_source`.
+    not_assets : tuple of str
+        Columns that are no assets and are left out; ``^*`` means all that begin with ^.
 
     Raises
     ------
@@ -51,6 +57,11 @@ class MarketSource:
     members: str | None = None
     renames: str | None = None
     clean: str | None = None
+    index_file: str | None = None
+    dates: str | None = None
+    decimal: str | None = None
+    calendar: str | None = None
+    not_assets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """All that can be known without the data."""
@@ -58,15 +69,30 @@ class MarketSource:
         check_choice("adjust", self.adjust, Adjustment)
         if self.clean is not None:
             check_choice("clean", self.clean, CLEANING_POLICIES)
+        if self.dates is not None:
+            check_choice("dates", self.dates, DATE_ORDERS)
+        if self.decimal is not None:
+            check_choice("decimal", self.decimal, DECIMALS)
 
     @property
     def synthetic(self) -> bool:
         """Whether the prices are drawn, so that they depend on the seed."""
         return self.source.partition(":")[0] == SYNTHETIC
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What was said about how the file is to be read."""
+        said = {name: getattr(self, name) for name in ("index_file", "dates", "decimal", "calendar", "not_assets")}
+        return {name: value for name, value in said.items() if value}
+
     def open(self) -> MarketPanel:
         """Read or draw the panel."""
+        if self.source.lower().endswith(".toml"):
+            from datafeeds.markets.market_files import open_market_file
+
+            return open_market_file(self)
         from datafeeds.sources import open_source
 
         options: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(MarketSource)}
+        options |= {"index": options.pop("index_file"), "exclude": options.pop("not_assets")}
         return open_source(options.pop("source"), **options)

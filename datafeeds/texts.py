@@ -24,6 +24,15 @@ def plain(text: Any) -> str:
     return str(text).translate(_SHOWN).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def as_text(cell: str) -> str:
+    """A text that a spreadsheet takes for text: one that begins with ``=``, ``+``, ``-`` or ``@`` gets an apostrophe before it.
+
+    >>> as_text("=1+1"), as_text("AAPL")
+    ("'=1+1", 'AAPL')
+    """
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """``; did you mean 'ensemble'?`` for a word that is nearly one of those known, else nothing.
 

@@ -25,11 +25,13 @@ that is missing on a date on which a price needs it is an error, unless it may b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Self
 
 from datafeeds.feeds.index_data import IndexData
 from datafeeds.markets.market import Market
+from datafeeds.markets.market_files import read_market_file
 from datafeeds.markets.union_calendar import Rate, join_markets
 
 
@@ -103,3 +105,8 @@ class MultiIndexData(IndexData):
         default of 10 covers Golden Week and the Chinese New Year.
         """
         return cls(join_markets(markets, decision=decision, base=base, fx=fx, fx_carry=fx_carry))
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str], **how: Any) -> Self:
+        """The same from a file that describes the markets: see :mod:`datafeeds.markets.market_files`."""
+        return cls(read_market_file(path, **how))

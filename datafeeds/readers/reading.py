@@ -9,16 +9,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from datafeeds.choices import check_choice
+from datafeeds.choices import DATE_ORDERS, DECIMALS, check_choice
 from datafeeds.errors import ReadingNote
 
 if TYPE_CHECKING:
     from datafeeds.panel import MarketPanel
-
-#: Orders of day, month and year in a date that is written with numbers.
-DATE_ORDERS = ("dmy", "mdy", "ymd")
-#: What may stand between a number and its fraction.
-DECIMALS = (".", ",", "point", "comma")
 
 
 @dataclass(frozen=True)

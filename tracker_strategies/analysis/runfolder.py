@@ -27,6 +27,8 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError
 
 SHEET, ATTRIBUTION = "tearsheet.html", "attribution.parquet"
+#: The workbook of a run, and the tables in it, which may be CSV files as well.
+BOOK, TABLES = "results.xlsx", ("metrics", "weights", "trades", "returns", "breaches")
 #: All that a run folder holds; a folder with anything else in it is never replaced.
 RUN_FILES = {
     "run.json",
@@ -40,6 +42,8 @@ RUN_FILES = {
     "stages.parquet",
     ATTRIBUTION,
     SHEET,
+    BOOK,
+    *(f"{name}.csv" for name in TABLES),
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "

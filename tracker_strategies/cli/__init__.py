@@ -17,7 +17,8 @@ from tracker_strategies.cli.desk.orders import orders
 from tracker_strategies.cli.leaderboard import leaderboard
 from tracker_strategies.cli.mandate import app as mandate
 from tracker_strategies.cli.metavars import command_of
-from tracker_strategies.cli.options import Adjust, AsJson, Force, RunOptions, commands, grouped, is_run_folder
+from tracker_strategies.cli.options import AsJson, Force, RunOptions, commands, grouped, is_run_folder
+from tracker_strategies.cli.prices import Adjust
 from tracker_strategies.cli.sweeps.asking import app as sweep
 from tracker_strategies.cli.sweeps.asking import tune
 from tracker_strategies.errors import ParameterError, TrackerError
@@ -110,6 +111,22 @@ def tearsheet(
     from tracker_strategies.cli.show import tearsheet_command
 
     tearsheet_command(run, out)
+
+
+@app.command()
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder, as created by 'tracker run --out'.")],
+    csv: Annotated[bool, typer.Option("--csv", help="One CSV file per table.")] = False,
+    xlsx: Annotated[bool, typer.Option("--xlsx", help="One Excel workbook with a sheet per table (extra 'excel').")] = False,
+    out: Annotated[str | None, typer.Option("--out", metavar="DIR", help="Another folder; the run's own by default.")] = None,
+) -> None:
+    """Metrics, weights, trades, returns and breaches of a finished run as CSV files or as an Excel workbook.
+
+    Example: tracker export runs/pa --xlsx
+    """
+    from tracker_strategies.cli.show import export_command
+
+    export_command(run, [name for name, wanted in (("csv", csv), ("xlsx", xlsx)) if wanted], out)
 
 
 @app.command()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.options import Adjust, Index, Members, PriceOptions, Renames, commands
+from tracker_strategies.cli.options import commands
+from tracker_strategies.cli.prices import Adjust, Index, Members, PriceOptions, Renames
 
 if TYPE_CHECKING:
     from datafeeds import CleaningReport, SessionReport

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracker_strategies.cli.limits import MandateOptions, naming, sector_notes, sectors_of
-from tracker_strategies.cli.options import STOPPED, Cash, Fill, Force, PriceOptions, grouped, said, words
+from tracker_strategies.cli.options import STOPPED, Cash, Fill, Force, grouped, said, words
+from tracker_strategies.cli.prices import PriceOptions
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import check_name, load_strategy

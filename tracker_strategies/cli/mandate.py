@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tracker_strategies.cli.options import START_CASH, AsJson, MarketOptions, commands, grouped
+from tracker_strategies.cli.options import START_CASH, AsJson, commands, grouped
+from tracker_strategies.cli.prices import MarketOptions
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.strategies.registry import check_name

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from datafeeds.market_source import MarketSource
+from datafeeds.choices import FORMATS, check_choice, not_assets
 from datafeeds.texts import parse_pairs
 from tracker_strategies.cli.desk.held import HoldingsOptions
 from tracker_strategies.cli.desk.known import KnownOptions
 from tracker_strategies.cli.limits import NAMES, MandateOptions
+from tracker_strategies.cli.prices import MarketOptions
+from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import check_name, is_strategy
@@ -30,40 +32,6 @@ if TYPE_CHECKING:
 
 #: Exit code of a command that was stopped with Ctrl-C, as shells have it.
 STOPPED = 130
-
-# -- markets ----------
-
-Data = Annotated[
-    str,
-    typer.Option(
-        "--data",
-        metavar="SOURCE",
-        help="sample, synthetic or synthetic:n_assets=40,n_bars=300, a wide CSV or Parquet file, a long table of bars, a folder "
-        "with one file per ticker, or yahoo:AAPL,MSFT:2015-01-01.",
-    ),
-]
-Index = Annotated[
-    list[str] | None, typer.Option("--index", metavar="NAME", help="Column to track, INDEX by default; repeat for several.")
-]
-Gaps = Annotated[str, typer.Option(help="A price missing inside a series: error, or freeze (treat it as a trading halt).")]
-Adjust = Annotated[
-    str,
-    typer.Option(
-        metavar="split|total|raw", help="For bars and Yahoo: adjust for splits, for dividends too (total), or not at all."
-    ),
-]
-Members = Annotated[
-    str | None, typer.Option("--members", metavar="FILE", help="Table of symbol, from, to: index membership by date.")
-]
-Renames = Annotated[str | None, typer.Option("--renames", metavar="FILE", help="Table of old, new, date: ticker changes.")]
-Clean = Annotated[
-    str | None,
-    typer.Option(
-        metavar="flag|drop|winsorise",
-        help="Look for bad prices and report them on stderr and in run.json; drop or cut them, or only flag them.",
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Seed of the synthetic market.")]
 
 # -- strategies and what they pay ----------
 
@@ -101,42 +69,16 @@ Against = Annotated[
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
 MetricsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
 NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
+Formats = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="parquet,csv,xlsx",
+        help="With --out: also write the tables as CSV files or as an Excel workbook; Parquet is always written.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace a result of another strategy, other parameters or other data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
-
-
-@dataclass(frozen=True)
-class PriceOptions:
-    """What is done to prices, wherever they come from."""
-
-    index: Index = None
-    gaps: Gaps = "error"
-    adjust: Adjust = "split"
-    members: Members = None
-    renames: Renames = None
-    clean: Clean = None
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Columns to track."""
-        return tuple(self.index or ("INDEX",))
-
-    def source(self, data: str, seed: int = 0) -> MarketSource:
-        """The market that a SOURCE stands for."""
-        return MarketSource(data, self.targets, self.gaps, seed, self.adjust, self.members, self.renames, self.clean)
-
-
-@dataclass(frozen=True)
-class MarketOptions(PriceOptions):
-    """One market."""
-
-    data: Data = "sample"
-    seed: Seed = 0
-
-    @cached_property
-    def market(self) -> MarketSource:
-        """Where the prices come from."""
-        return self.source(self.data, self.seed)
 
 
 @dataclass(frozen=True)
@@ -163,6 +105,11 @@ class StrategyOptions(KnownOptions, MandateOptions, CostOptions, MarketOptions):
     param: Param = None
     fill: Fill = "next_open"
     coordinates: Coordinates = None
+
+    @property
+    def not_assets(self) -> tuple[str, ...]:
+        """Columns that look like an index, and that the limits keep out of the portfolio."""
+        return not_assets(self.limits.exclude, self.limits.only)
 
     @cached_property
     def params(self) -> Mapping[str, Any]:
@@ -210,11 +157,33 @@ class RunOptions(HoldingsOptions, StrategyOptions):
     as_json: MetricsJson = False
     no_tearsheet: NoSheet = False
     force: Force = False
+    formats: Formats = "parquet"
+
+    def check(self, names: Sequence[str]) -> None:
+        """As for every strategy, and the formats of the results."""
+        super().check(names)
+        for name in words(self.formats):
+            check_choice("format", name, FORMATS)
+        if self.formats != "parquet" and self.out is None:
+            raise ParameterError(f"--format {self.formats} says how results are written; add --out DIR")
 
     @property
     def asked(self) -> dict[str, Any]:
         """All that a result depends on, but for strategy and data, which are not known by what they are called."""
-        shown = ("data", "out", "html", "against", "as_json", "no_tearsheet", "force")
+        shown = (
+            "data",
+            "markets",
+            "index_file",
+            "dates",
+            "decimal",
+            "calendar",
+            "out",
+            "html",
+            "against",
+            "as_json",
+            "no_tearsheet",
+            "force",
+        )
         told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in shown}
         if self.holdings is None:  # as runs without holdings are known
             told = {k: v for k, v in told.items() if k not in ("holdings", "outside", "spelling")}

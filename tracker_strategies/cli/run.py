@@ -15,11 +15,12 @@ from rich.table import Table
 from datafeeds import MarketPanel
 from datafeeds.cleaning.report import SHOWN
 from tracker_strategies.analysis.eval_from import start_row
+from tracker_strategies.analysis.exporting import export_run
 from tracker_strategies.analysis.pages.page import check_page
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import check_run_place, write_run
 from tracker_strategies.cli.limits import naming, sector_notes, sectors_of
-from tracker_strategies.cli.options import START_CASH, RunOptions
+from tracker_strategies.cli.options import START_CASH, RunOptions, words
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.errors import OutputError, ParameterError
@@ -169,6 +170,8 @@ def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callabl
             if keep:
                 told: dict[str, Any] = {"scored": scored, "eval_from": options.eval_from, "seed": seed, "asked": plan.asked[name]}
                 wrote(write_run(record, plan.places[name], panel, force=True, **told))  # whether it may was asked before
+                if options.formats != "parquet":
+                    export_run(plan.places[name], words(options.formats))
             found.append(scored)
     return found
 
@@ -236,8 +239,8 @@ def _meanings() -> dict[str, str]:
     """What each limit means, from the docstring of the mandate."""
     text = inspect.cleandoc(Mandate.__doc__ or "").partition("Parameters\n----------\n")[2]
     found: dict[str, str] = {}
-    for names, words in re.findall(r"^(\w[\w, ]*) : [^\n]*\n((?:[ ]{4}[^\n]*\n?|\n)+)", text, re.M):
-        meaning = " ".join(words.split()).replace("``", "")
+    for names, told in re.findall(r"^(\w[\w, ]*) : [^\n]*\n((?:[ ]{4}[^\n]*\n?|\n)+)", text, re.M):
+        meaning = " ".join(told.split()).replace("``", "")
         found |= dict.fromkeys(names.split(", "), meaning)
     return {key: found[key] for key in KEYS}
 

@@ -211,3 +211,14 @@ def judged_table(judged: Mapping[str, Judged], title: str = "") -> Table:
 
 def _bp(value: float, sign: str = "") -> str:
     return f"{1e4 * value:{sign}.2f}" if math.isfinite(value) else "-"
+
+
+def export_command(run: str, formats: Sequence[str], out: str | None) -> None:
+    """``tracker export``."""
+    if not formats:
+        raise ParameterError("say how to write the tables: --csv, --xlsx, or both")
+    from tracker_strategies.analysis.exporting import export_run
+
+    console = Terminal(stderr=True)
+    for place in export_run(run, formats, out):
+        console.print(styled("wrote ", (place, "bold")), soft_wrap=True)

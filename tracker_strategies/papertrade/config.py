@@ -146,6 +146,9 @@ class AccountConfig:
         What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.brokers.faults.Faults`.
     verify_every : int, default 250
         Sessions after which a step checks its files and replays everything instead of trusting its checkpoint; 1 always replays.
+    reading : mapping
+        How the source is read where it leaves a choice (``dates``, ``decimal``, ``index_file``, ...): see
+        :class:`datafeeds.MarketSource`.
     """
 
     name: str
@@ -172,6 +175,7 @@ class AccountConfig:
     time_in_force: str = "day"
     holdings: Mapping[str, float] = field(default_factory=dict)
     worth: float = 0.0
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Validate; make tuples of lists, as JSON has them."""
@@ -229,7 +233,9 @@ class AccountConfig:
     def open(self) -> MarketPanel:
         """The source as it is now."""
         gaps = "live" if self.gaps == "freeze" else self.gaps  # the newest session may be a holiday of one of the targets
-        return MarketSource(self.source, self.targets, gaps, self.seed, self.adjust, renames=self.renames).open()
+        how: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in self.reading.items()}
+        how["calendar"] = self.calendar if self.calendar.isalnum() else None  # of stamps with a time zone
+        return MarketSource(self.source, self.targets, gaps, self.seed, self.adjust, renames=self.renames, **how).open()
 
     @property
     def calendars(self) -> Calendars:

@@ -40,6 +40,8 @@ from tracker_strategies.strategies.registry import check_params, default_params,
 #: Params that mean something else with another year.
 _BY_YEAR = ("margin", "enhance", "max_tracking_error", "te_budget", "max_participation", "impact")
 #: Options that describe the source.
+#: Files whose paths may be followed by a sheet, a member or a column.
+TABLES = (".xlsx", ".xlsm", ".zip", ".csv", ".gz", ".tsv", ".txt", ".parquet", ".pq")
 SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
 
 
@@ -104,11 +106,12 @@ def write_account(
         name=name or secrets.token_hex(4),
         strategy=absolute(strategy),
         source=absolute(market.source),
-        targets=market.targets,
+        targets=panel.targets,
         gaps="freeze",  # for sessions to come; holes of the past were judged when the source was opened
         adjust=market.adjust,
         seed=market.seed,
         renames=market.renames and absolute(market.renames),
+        reading=reading_of(market),
         symbols=names,
         params=limits_written_out(cls_, chosen, names, first),
         prices=("close", *(k for k in ("open", "high", "low", "volume") if getattr(panel, k) is not None)),
@@ -129,6 +132,14 @@ def write_account(
         raise OutputError(f"cannot make {place}: {problem.strerror}; choose another folder") from None
     Journal.create(place / journals.FILE, meta, lambda journal: opening_entries(journal, config))
     return place
+
+
+def reading_of(market: MarketSource) -> dict[str, Any]:
+    """How the source is read, with a path that holds wherever the account is stepped; its exchange is the account's own."""
+    how = {key: value for key, value in market.reading.items() if key != "calendar"}
+    if "index_file" in how:
+        how["index_file"] = absolute(how["index_file"])
+    return how
 
 
 def limits_written_out(
@@ -193,7 +204,7 @@ def cash_at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:
 def absolute(name: str) -> str:
     """A path must be found again from any folder; names of sources and strategies stay as they are."""
     where, found, attribute = name.rpartition(":")
-    if found and where.endswith(".py"):
+    if found and Path(where).suffix.lower() in (".py", *TABLES):  # a class, a sheet or a column
         return f"{Path(where).expanduser().absolute()}:{attribute}"
     if attribute.isidentifier() and where.replace(".", "_").isidentifier():  # module:Class
         return name

@@ -11,12 +11,12 @@ import importlib.util
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from datafeeds.texts import did_you_mean
 from tracker_strategies.errors import OldNameWarning, ParameterError, TrackerError
 
 if TYPE_CHECKING:
@@ -72,11 +72,9 @@ def check_name(name: str) -> None:
     if name.endswith((".py", ":")) or name.startswith(":"):
         raise ParameterError(f"{name!r} is half of a name; write path/to/file.py:Class for a class in a file")
     if not is_strategy(name) and ":" not in name:
-        near = get_close_matches(name, NAMES, n=1)
         raise ParameterError(
-            f"unknown strategy {name!r}"
-            + (f"; did you mean {near[0]}?" if near else "")
-            + f"; choose one of {', '.join(NAMES)}, or path/to/file.py:Class for one of your own"
+            f"unknown strategy {name!r}{did_you_mean(name, NAMES)}; choose one of {', '.join(NAMES)}, or path/to/file.py:Class "
+            "for one of your own"
         )
 
 
@@ -194,7 +192,8 @@ def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
     for name in params:
         if name not in known:
             told = ", ".join(param for param in known if param not in HIDDEN_PARAMS)
-            raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {told}")
+            near = did_you_mean(name, (param for param in known if param not in HIDDEN_PARAMS))
+            raise ParameterError(f"{cls.alias_name or cls.__name__} has no parameter {name!r}; it has {told}{near}")
     if params.get("max_tracking_error") is not None:
         refuse_budget(cls, params["max_tracking_error"])
 

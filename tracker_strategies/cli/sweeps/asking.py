@@ -10,7 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from tracker_strategies.cli.limits import MandateOptions
-from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Data, Fill, PriceOptions, commands, grouped, said, words
+from tracker_strategies.cli.options import AsJson, Cash, CostOptions, Fill, commands, grouped, said, words
+from tracker_strategies.cli.prices import Data, Markets, PriceOptions, market_file
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import check_name
@@ -115,9 +116,13 @@ class SweepOptions(SearchOptions):
     eta: Annotated[int, typer.Option(help="Halving: keep 1/eta of the candidates each round, with eta times the bars.")] = 3
     rungs: Annotated[int, typer.Option(help="Halving: rounds; the last has all bars.")] = 3
 
+    markets: Markets = None
+
     @property
     def sources(self) -> tuple[str, ...]:
         """The markets."""
+        if self.markets is not None:
+            return (market_file(self.markets, ", ".join(self.data) if self.data else None),)
         return tuple(self.data or ("sample",))
 
 
@@ -126,6 +131,7 @@ class TuneOptions(CostOptions, SearchOptions):
     """What a tuning chooses from, under which budget."""
 
     data: Data = "sample"
+    markets: Markets = None
     te_budget: Annotated[
         float | None, typer.Option(help="Maximum tracking error (RMS, per bar) in training: 0.001 is 10 bp.", show_default=False)
     ] = None
@@ -135,6 +141,11 @@ class TuneOptions(CostOptions, SearchOptions):
     fill: Fill = "next_open"
     folds: Annotated[int, typer.Option(help="Walk-forward folds.")] = 4
     search: Annotated[str, typer.Option(help="grid, random, or tpe (Optuna: extra 'tune').")] = "grid"
+
+    @property
+    def market(self) -> str:
+        """Where the prices come from."""
+        return self.data if self.markets is None else market_file(self.markets, self.data)
 
 
 @dataclass(frozen=True)
@@ -238,7 +249,7 @@ def tune(
 
     tracker tune pa --range eps=1e-5:1e-2:log --search tpe --trials 40 --turnover-budget 0.02
     """
-    options.check(strategies or (), (options.data,), options.fill)
+    options.check(strategies or (), (options.market,), options.fill)
     from tracker_strategies.cli.sweeps.commands import tune_command
 
     tune_command(strategies or (), options, work, out=out, as_json=as_json)

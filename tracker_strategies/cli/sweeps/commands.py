@@ -68,7 +68,7 @@ def tuning_of(strategies: Sequence[str], options: TuneOptions) -> Tuning:
     """What ``tracker tune`` asks for."""
     goal = options.objective or ("excess_log_return" if options.te_budget is not None else "te_rms")
     common = _in_common(strategies, options, options.search, goal)
-    sweep = Sweep(data=(options.data,), fill=(options.fill,), costs=(options.costs,), **common)
+    sweep = Sweep(data=(options.market,), fill=(options.fill,), costs=(options.costs,), **common)
     return Tuning(sweep, options.te_budget, options.turnover_budget)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from datafeeds.choices import not_assets
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Group, Limits
 from tracker_strategies.execution.mandate.mandate import Mandate
@@ -64,7 +65,8 @@ def bind(mandate: Mandate, symbols: Sequence[str], *, headroom: bool = True) -> 
 
 def may_hold(mandate: Mandate, symbols: Sequence[str]) -> BoolArray:
     """Names that are not excluded."""
-    excluded = mask_of("exclude", mandate.exclude, symbols)
+    gone = {*not_assets(mandate.exclude)} - {*symbols}  # an index that was left out of the panel
+    excluded = mask_of("exclude", [name for name in mandate.exclude if name not in gone], symbols)
     if mandate.only:
         excluded |= ~mask_of("only", mandate.only, symbols)
     if len(symbols) and excluded.all():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from datafeeds import MarketPanel
+from datafeeds.choices import not_assets
 from tracker_strategies.analysis.inference.objectives import OBJECTIVES
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
@@ -27,7 +28,7 @@ SEARCHES = ("grid", "random", "halving", "tpe")
 #: Draws of a random search, when nobody says how many.
 TRIALS = 50
 #: What is done to the prices of all sources.
-HOW_PRICES = ("gaps", "adjust", "members", "renames", "clean")
+HOW_PRICES = ("gaps", "adjust", "members", "renames", "clean", "index_file", "dates", "decimal", "calendar")
 COST_KEYS = tuple(f.name for f in fields(CostModel))
 
 
@@ -85,25 +86,21 @@ class Sweep:
         Sources; see :class:`~tracker_strategies.research.sweeps.asking.cells.Data`.
     index : tuple of str, default ("INDEX",)
         Targets.
-    gaps, adjust, members, renames, clean
-        What is done to the prices of all sources: see :class:`datafeeds.MarketSource`.
+    gaps, adjust, members, renames, clean, index_file, dates, decimal, calendar
+        How prices are read, and what is done to those of all sources: see :class:`datafeeds.MarketSource`.
     seeds : tuple of int, default (0,)
         Seeds of the synthetic market, one panel each.
     fill : tuple of str, default ("next_open",)
     costs : tuple of CostModel, default (free trading,)
     windows : tuple of str
-        Periods such as "2015-01-01:2019-12-31"; the whole history by default.
+        Periods such as "2015-01-01:2019-12-31"; the whole history by default. `walk_forward`: folds instead of windows.
     eval_from : float or str, optional
         Fraction of a window, or date, from which on it is scored.
-    walk_forward : WalkForward, optional
-        Folds instead of windows.
     engine : {"replay", "cerebro"}
     cash : float
     search : {"grid", "random", "halving", "tpe"}
-    trials : int, optional
-        Draws per strategy; 50 for a random search. A halving with trials starts from draws, without from the grid.
-    seed : int, default 0
-        Of the draws.
+    trials, seed : int, optional
+        Draws per strategy, and their seed; 50 for a random search. A halving without trials starts from the grid.
     halving : Halving
     objective : str, default "te_rms"
         What halving and the report go by.
@@ -121,6 +118,10 @@ class Sweep:
     members: str | None = None
     renames: str | None = None
     clean: str | None = None
+    index_file: str | None = None
+    dates: str | None = None
+    decimal: str | None = None
+    calendar: str | None = None
     seeds: tuple[int, ...] = (0,)
     fill: tuple[str, ...] = ("next_open",)
     costs: tuple[CostModel, ...] = (CostModel(),)
@@ -188,6 +189,7 @@ class Sweep:
     def sources(self) -> list[Data]:
         """Every panel that is needed; only synthetic ones have seeds."""
         how = {name: getattr(self, name) for name in HOW_PRICES}
+        how["not_assets"] = not_assets(self.mandate.get("exclude", ()), self.mandate.get("only", ()))
         known = [Data(source, self.index, **how) for source in dict.fromkeys(self.data)]
         return [replace(d, seed=s) for d in known for s in (dict.fromkeys(self.seeds) if d.synthetic else (0,))]
 
