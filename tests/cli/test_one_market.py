@@ -52,7 +52,8 @@ def test_a_market_is_described_alike_in_every_command(words):
 
 def test_every_part_of_a_description_can_be_said():
     own = options_of(("run",))
-    assert {f.name for f in fields(MarketSource)} - own.keys() == {"source", "targets"}  # called --data and --index
+    otherwise = {"source", "targets", "not_assets"}  # --data, --index, and --exclude or --only
+    assert {f.name for f in fields(MarketSource)} - own.keys() == otherwise
 
 
 def test_the_arguments_of_a_synthetic_market_are_taken_everywhere(tmp_path):

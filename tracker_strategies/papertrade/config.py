@@ -109,13 +109,11 @@ class AccountConfig:
     ----------
     name : str
         Short and unique: every order of the account carries it.
-    strategy : str
-        Name as ``tracker list`` shows it, or ``path/to/file.py:Class``, or ``module:Class``.
-    params : mapping
-        The strategy's parameters, as JSON can hold them.
+    strategy, params : str, mapping
+        Name as ``tracker list`` shows it, ``path/to/file.py:Class`` or ``module:Class``; parameters as JSON can hold them.
     source : str
         Where bars come from, as :class:`datafeeds.MarketSource` knows it: a file that grows, ``yahoo:AAPL,MSFT:2015-01-01``,
-        ``sample``, ``synthetic``; with its options ``gaps``, ``adjust``, ``seed`` and ``renames``.
+        ``sample``, ``synthetic``; with ``gaps``, ``adjust``, ``seed``, ``renames`` and ``reading``, the rest of its options.
     targets, symbols : tuples of str
         What is tracked, and what may be held, for the life of the account.
     prices : tuple of str
@@ -129,9 +127,8 @@ class AccountConfig:
         What they were worth at the close of the first session.
     costs : CostModel
         What the simulated broker charges, and what the rebalancer expects to pay.
-    broker : {"simulated", "alpaca"}
-    url : str
-        Address of the broker, for Alpaca.
+    broker, url : {"simulated", "alpaca"}, str
+        Who trades, and the address of it, for Alpaca.
     time_in_force : {"day", "opg"}
         At Alpaca: orders for the day, or for the opening auction, which takes whole shares only (a mandate with whole shares).
     clock : {"data", "wall", "replay"}
@@ -146,9 +143,6 @@ class AccountConfig:
         What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.brokers.faults.Faults`.
     verify_every : int, default 250
         Sessions after which a step checks its files and replays everything instead of trusting its checkpoint; 1 always replays.
-    reading : mapping
-        How the source is read where it leaves a choice (``dates``, ``decimal``, ``index_file``, ...): see
-        :class:`datafeeds.MarketSource`.
     """
 
     name: str
