@@ -38,6 +38,7 @@ from .synthetic.events import MarketEvent as MarketEvent
 from .synthetic.market import SyntheticMarket as SyntheticMarket
 from .synthetic.market import simulate_market as simulate_market
 from .synthetic.market import synthetic_market as synthetic_market
+from .universe.flows import read_flows as read_flows
 from .universe.index_weights import read_index_weights as read_index_weights
 from .universe.members import Spell as Spell
 from .universe.members import read_members as read_members

@@ -22,6 +22,7 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.depth import require_volume
+from tracker_strategies.execution.flows import flows_of
 from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.liquidity import Liquidity
@@ -70,8 +71,11 @@ def check_run(
         if row >= panel.n_bars:
             raise ParameterError(f"trade_from={chosen['trade_from']!r}: the data end on {panel.day(-1)}, before the first trade")
     check_mandate(panel, cls, chosen, cash + worth, row=row)
-    if Liquidity.of({**default_params(cls), **chosen}) is not None:
+    liquid = Liquidity.of({**default_params(cls), **chosen}) is not None
+    if liquid:
         require_volume(panel)
+    if (flows := flows_of(chosen.get("flows"))) is not None:
+        flows.check(panel.dates[0], panel.dates[-1], limited=liquid)
     if chosen.get("index_weights") is not None:
         check_weights(cls, index_weights(chosen["index_weights"], panel.symbols).dates, panel.dates)
     return cls, chosen

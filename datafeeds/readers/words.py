@@ -26,6 +26,7 @@ NAMES: Mapping[str, frozenset[str]] = {
     "old": frozenset({"old", "old_symbol", "old_ticker"}),
     "new": frozenset({"new", "new_symbol", "new_ticker"}),
     "sector": frozenset({"sector", "gics_sector", "group", "industry"}),
+    "amount": frozenset({"amount", "flow", "cash_flow", "cashflow"}),
     "weight": frozenset({"weight", "weights", "index_weight", "weight_(%)", "weight_%"}),
 }
 _PARTS = {name: part for part, names in NAMES.items() for name in names}

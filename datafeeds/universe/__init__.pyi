@@ -1,3 +1,4 @@
+from .flows import read_flows as read_flows
 from .index_weights import read_index_weights as read_index_weights
 from .members import Spell as Spell
 from .members import read_members as read_members

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.entry import Entry, EntryWatch
+from tracker_strategies.analysis.metrics import carried_to_close
 from tracker_strategies.execution.account_watch import AccountWatch
 from tracker_strategies.execution.order_reader import OrderReader
 from tracker_strategies.execution.order_route import Fills
@@ -35,8 +36,8 @@ class AccountRows:
 
     Attributes
     ----------
-    value, flow : list of float
-        At the close; and the cash booked on the bar.
+    value, flow, carried : list of float
+        At the close; the cash booked on the bar; and what that counts at the close.
     traded, paid : list of float
         Value of the fills over the value at the close before; commission and slippage in money.
     unfilled : list of float
@@ -51,6 +52,7 @@ class AccountRows:
         self._entry = EntryWatch(None if self.tracker is None else self.tracker.rebalancer)
         self.value: list[float] = []
         self.flow: list[float] = []
+        self.carried: list[float] = []
         self.traded: list[float] = []
         self.paid: list[float] = []
         self.unfilled: list[float] = []
@@ -76,6 +78,10 @@ class AccountRows:
             self.unfilled.append(self.tracker.unfilled / self.value[-1] if self.value else 0.0)
         self.value.append(value)
         self.flow.append(self._booked)
+        self.carried.append(self._booked)
+        at_fills: tuple[float, float] | None = getattr(self.route, "booked", None)
+        if at_fills is not None:
+            self.carried[-1] = carried_to_close(*at_fills, value, self._booked - at_fills[0])
         self._booked = 0.0
         if self._entry.waits:
             self._see(fills, value)
@@ -106,6 +112,11 @@ class AccountRows:
         bar = None if self.tracker is None else self.tracker.bar
         # Trackers make new arrays on every bar, nobody writes to an old one.
         return np.array([d.close[0] if len(d) else np.nan for d in self.assets]) if bar is None else bar.close
+
+    @property
+    def columns(self) -> tuple[list[float], ...]:
+        """Value, flow, carried, traded and paid, which grow with every row."""
+        return self.value, self.flow, self.carried, self.traded, self.paid
 
     @property
     def entry(self) -> Entry:

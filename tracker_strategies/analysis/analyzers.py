@@ -56,12 +56,7 @@ class TrackingAnalyzer(bt.Analyzer):
         self._tracker: Tracker | None = getattr(self.strategy, "tracker", None) if self.p.target is None else None
         self._rows: AccountRows | None = AccountRows(self.strategy, _assets_of(self.strategy), trades=False)
         self._when: list[Any] = []
-        self._value, self._flow, self._traded, self._paid = (
-            self._rows.value,
-            self._rows.flow,
-            self._rows.traded,
-            self._rows.paid,
-        )
+        self._value, self._flow, self._carried, self._traded, self._paid = self._rows.columns
         self._index: list[Any] = []
         self._seen: list[Any] = []
         self._entry = Entry(row=None)
@@ -105,8 +100,13 @@ class TrackingAnalyzer(bt.Analyzer):
 
     @property
     def flow(self) -> FloatArray | None:
-        """(T,) cash paid in or taken out, booked on the bar after its fills; None when there was none."""
+        """(T,) cash paid in or taken out, booked on the bar; None when there was none."""
         return np.array(self._flow) if any(self._flow) else None
+
+    @property
+    def carried(self) -> FloatArray:
+        """(T,) what that counts at the close."""
+        return np.array(self._carried)
 
     @property
     def entry(self) -> Entry:
@@ -155,12 +155,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         assets = _assets_of(strategy)
         self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in assets)
         self._rows: AccountRows | None = AccountRows(strategy, assets, trades=True)
-        self._value, self._flow, self._traded, self._paid = (
-            self._rows.value,
-            self._rows.flow,
-            self._rows.traded,
-            self._rows.paid,
-        )
+        self._value, self._flow, self._carried, self._traded, self._paid = self._rows.columns
         self._entry = Entry(row=None)
         self._unfilled = self._rows.unfilled
         self._held: list[FloatArray] = []
@@ -286,6 +281,7 @@ def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: 
         cost=np.array(analyzer._paid),
         orders=order_table((), ()),
         flow=np.array(analyzer._flow),
+        carried=np.array(analyzer._carried),
         entry=analyzer.entry,
         **named,
     )

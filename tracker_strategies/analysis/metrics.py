@@ -7,7 +7,8 @@ account that never gets there has ``n_bars`` 0; its other figures are NaN (null 
 entry.
 
 **Returns** are time-weighted: with the account's value V_t at the close and the cash F_t that was paid in (+) or taken out (-),
-booked after the fills of bar t, the account returned r_t = (V_t - F_t) / V_{t-1} - 1. Money that comes in is no return.
+booked after the fills of bar t, the account returned r_t = (V_t - F_t) / V_{t-1} - 1. Money that comes in is no return. Cash F
+that was booked within the bar, while the account was worth B, splits the bar in two: 1 + r_t = B / V_{t-1} * V_t / (B + F).
 
 With the index return y_t and the active return e_t = r_t - y_t over T scored bars:
 
@@ -131,7 +132,8 @@ def tracking_metrics(returns: ArrayLike, index_returns: ArrayLike) -> dict[str, 
 
 
 def time_weighted(value: FloatArray, flow: FloatArray | None) -> FloatArray:
-    """Growth of each bar from the second on, 1 + r_t = (V_t - F_t) / V_{t-1}; ``flow`` is the cash booked per bar, None for none.
+    """Growth of each bar from the second on, 1 + r_t = (V_t - F_t) / V_{t-1}; ``flow`` is the cash booked per bar, None for none;
+    cash booked within a bar as :func:`carried_to_close`.
 
     The last axis is time.
     """
@@ -143,6 +145,13 @@ def not_taken(unfilled: FloatArray | None, turnover: FloatArray) -> float:
     """Value of the orders that the market did not take, over that of all orders; 0 where it takes all."""
     left = 0.0 if unfilled is None else float(unfilled.sum())
     return left / (left + float(turnover.sum())) if left else 0.0
+
+
+def carried_to_close(flow: float, base: float, value: float, later: float = 0.0) -> float:
+    """What cash F that was booked while the account was worth B counts at the close, beside cash G booked there: with F_t =
+    G + F (V_t - G) / (B + F) the formula (V_t - F_t) / V_{t-1} is B / V_{t-1} * (V_t - G) / (B + F), the two parts of the bar.
+    """
+    return later + flow * (value - later) / (base + flow)
 
 
 def downside_risk(returns: ArrayLike, index_returns: ArrayLike) -> float:

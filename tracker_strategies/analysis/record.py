@@ -68,7 +68,9 @@ class RunRecord:
     kernels : str, optional
         Who computed it, as :func:`tracker_strategies.algorithms.numerics.kernels.in_use` says; None where nobody told.
     flow : (T,) float, optional
-        Cash paid in (+) or taken out (-), booked after the fills of the bar; None when there was none.
+        Cash paid in (+) or taken out (-), booked on the bar; None when there was none.
+    carried : (T,) float, optional
+        What it counts at the close, by :func:`~.metrics.carried_to_close`; None: as much.
     entry : Entry
         Between which rows the account got to its target; by default it was there at the first.
     unfilled : (T,) float, optional
@@ -105,6 +107,7 @@ class RunRecord:
     sectors: Mapping[str, str] = field(default_factory=dict)
     kernels: str | None = None
     flow: FloatArray | None = None
+    carried: FloatArray | None = None
     entry: Entry = field(default_factory=Entry)
     unfilled: FloatArray | None = None
     breaches: pd.DataFrame | None = None
@@ -121,18 +124,17 @@ class RunRecord:
             object.__setattr__(self, "periods_per_year", BarLength.usual(self.dates).per_year)
         if self.flow is not None and not self.flow.any():
             object.__setattr__(self, "flow", None)
+        object.__setattr__(self, "carried", self.flow if self.flow is None or self.carried is None else self.carried)
 
     @cached_property
     def returns(self) -> FloatArray:
         """(T-1,) simple returns of the account on all bars, time-weighted: cash that came in is no return."""
-        return time_weighted(self.value, self.flow) - 1.0
+        return time_weighted(self.value, self.carried) - 1.0
 
     @cached_property
     def growth(self) -> FloatArray:
         """(T,) what the money of the first row became, without later deposits and withdrawals: the value, when there are none."""
-        if self.flow is None:
-            return self.value
-        return np.asarray(self.value[0] * np.r_[1.0, np.cumprod(time_weighted(self.value, self.flow))])
+        return self.value if self.flow is None else self.value[0] * np.r_[1.0, np.cumprod(self.returns + 1.0)]
 
     @cached_property
     def index_returns(self) -> FloatArray:
@@ -188,8 +190,7 @@ class RunRecord:
 
     def scored_from(self, row: int) -> RunRecord:
         """The same, from a row on."""
-        there = self.entry.row
-        return self.from_row(len(self.dates) - 1 if there is None else max(row - 1, there))
+        return self.from_row(len(self.dates) - 1 if self.entry.row is None else max(row - 1, self.entry.row))
 
     @cached_property
     def part(self) -> RunRecord:
@@ -221,6 +222,7 @@ class RunRecord:
             diagnostics=None if self.diagnostics is None else self.diagnostics.iloc[cut],
             seen=None if self.seen is None else self.seen[cut],
             flow=None if self.flow is None else np.r_[0.0, self.flow[base + 1 :]],
+            carried=None if self.carried is None else np.r_[0.0, self.carried[base + 1 :]],
             turnover=turnover,
             cost=cost,
             unfilled=None if self.unfilled is None else np.r_[0.0, self.unfilled[base + 1 :]],
@@ -234,8 +236,7 @@ class RunRecord:
     @property
     def begins_at_entry(self) -> bool:
         """Whether the first row is the one at whose close the account got to its target, and not one that somebody chose."""
-        run = self.whole or self
-        row = run.entry.row
+        row = (run := self.whole or self).entry.row
         return row is not None and bool(run.dates[row] == self.dates[0])
 
     def metrics(self, target: int | None = None) -> dict[str, float]:
@@ -265,7 +266,7 @@ class RunRecord:
         begin, last = self.entry.begin, len(self.value) - 1
         row = last if self.entry.row is None else self.entry.row
         bars, trades = slice(begin + 1, row + 1), slice(begin + 1, min(max(self.entry.booked, row), last) + 1)
-        growth, base = time_weighted(self.value, self.flow), self.value[:-1]
+        growth, base = time_weighted(self.value, self.carried), self.value[:-1]
         account = float(np.prod(growth[begin:row]))
         if self.entry.at_close and row < last:
             account *= 1.0 - float(self.cost[row + 1] / self.value[row])

@@ -113,6 +113,7 @@ def record_of(
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
         kernels=kernels,
         flow=tracking.flow,
+        carried=tracking.carried,
         entry=tracking.entry,
         stages=strategy.analyzers.stages.stages(tracking.value) if hasattr(found, "stages") else None,
     )

@@ -47,7 +47,7 @@ RUN_FILES = {
 }
 #: Columns of ``returns.parquet`` with the levels of the indices; empty where one has no level of its own.
 LEVEL = "level "
-_COLUMNS = ("value", "portfolio", "active", "turnover", "cost", "flow", "idle_cash", "unfilled")
+_COLUMNS = ("value", "portfolio", "active", "turnover", "cost", "flow", "flow_at_close", "idle_cash", "unfilled")
 _VERSIONED = (DISTRIBUTION, "backtrader", "numpy", "pandas", "scipy", "numba")
 
 
@@ -158,6 +158,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             kernels=told.get("kernels"),  # older folders do not tell
             flow=returns["flow"].to_numpy() if "flow" in returns else None,
             unfilled=returns["unfilled"].to_numpy() if "unfilled" in returns and "unfilled" not in targets else None,
+            carried=returns["flow_at_close"].to_numpy() if "flow_at_close" in returns else None,
             entry=Entry(**told["entry"]) if "entry" in told else _first_fill(returns["turnover"].to_numpy(), told["params"]),
         )
     except (OSError, ValueError, KeyError) as problem:
@@ -217,6 +218,7 @@ def returns_frame(record: RunRecord) -> pd.DataFrame:
     frame.loc[: record.part.dates[0], "active"] = np.nan
     frame["turnover"], frame["cost"] = record.turnover, record.cost
     frame["flow"] = 0.0 if record.flow is None else record.flow
+    frame["flow_at_close"] = 0.0 if record.carried is None else record.carried
     if record.breaches is not None:
         frame["idle_cash"] = record.idle_cash
     if record.unfilled is not None:

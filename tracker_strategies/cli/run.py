@@ -100,13 +100,15 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     cash = account.cash if account is not None else START_CASH if options.cash is None else options.cash
     named = dict(zip(labels, classes, strict=True))
     known, used = options.weights_for(named, panel)
-    runs = {label: (cls, options.params_of(cls) | held | known.get(label, {})) for label, cls in named.items()}
+    flows, late = options.flow_params(panel)
+    runs = {label: (cls, options.params_of(cls) | held | flows | known.get(label, {})) for label, cls in named.items()}
     for label, (cls, params) in runs.items():
         with naming(label if len(runs) > 1 else ""):
             check_run(panel, cls, params, cash)
     notes = (
         *told,
         *used,
+        *late,
         *unknown_to(options.params, named),
         *sector_notes(options.limits, sectors, panel.symbols),
     )
@@ -116,7 +118,7 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
         raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
     begins = {} if account is None else {"account": account.to_dict()}
-    same = {"data": panel.fingerprint(), **options.asked, **begins}
+    same = {"data": panel.fingerprint(), **options.asked, **begins, **flows}
     asked = {label: {"strategy": label, **same, **known.get(label, {})} for label in places}
     for label, place in places.items():
         check_run_place(place, asked[label], force=options.force)

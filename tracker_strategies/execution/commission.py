@@ -123,3 +123,9 @@ def costs_of(broker: Any, assets: Sequence[Any] = ()) -> CostModel:
         per_share=0.0 if percent else default.p.commission,
         slippage_bps=slippage,
     )
+
+
+def cost_settings(broker: Any) -> tuple[Any, ...]:
+    """Everything about a broker that says what an order costs."""
+    p, schemes = broker.p, broker.comminfo
+    return (p.filler, p.slip_perc, p.slip_fixed, p.slip_open, p.slip_out, *map(id, schemes.values()))

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.errors import AccountError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.part import Part
+from tracker_strategies.execution.flows import Flows, closed, opened, worth_at_open
 from tracker_strategies.execution.liquidity import Impact
 from tracker_strategies.execution.order_reader import OrderReader
 from tracker_strategies.execution.order_route import Fills
@@ -25,13 +27,19 @@ class TrackerRoute:
     strategy : TrackerStrategy
     part : Part
         What the strategy owns in the account.
+    flows : Flows, optional
+        What is paid in and taken out on known dates.
     """
 
-    def __init__(self, strategy: Any, part: Part) -> None:
+    def __init__(self, strategy: Any, part: Part, flows: Flows | None = None) -> None:
         self.strategy, self.part, self.assets = strategy, part, part.owned.datas
         self._orders = OrderReader(strategy, self.assets)
         self._cash: float | None = None  # at the basket's place in the queue, while it is being asked what to trade
         self._asked: FloatArray | None = None
+        self.flows = flows
+        #: What was booked on the broker's latest turn, and what the account was worth before.
+        self.booked: tuple[float, float] | None = None
+        self._due: tuple[float, float] | None = None  # to be booked with fills at the close
 
     @property
     def _broker(self) -> Any:
@@ -70,6 +78,51 @@ class TrackerRoute:
             self._asked = deltas
         else:
             self._broker.submit_basket(self._basket(deltas))
+
+    def close(self, bar: Any) -> None:
+        """Close of a bar: the tracker decides, knowing what is booked with its fills; then it waits for the open if it has to."""
+        tracker, flows = self.strategy.tracker, self.flows
+        if flows is not None and tracker.bar is None:
+            flows.check(bar.date, bar.date + np.timedelta64(40_000, "D"), limited=tracker.liquidity is not None)
+        at_close = flows is not None and tracker.bar is not None and tracker.fill is FillMode.CLOSE
+        flow = flows.due(tracker.bar.date, bar.date) if flows is not None and at_close else 0.0
+        try:
+            closed(tracker, bar, self, flow)
+        except AccountError as problem:
+            if self.value() > 0.0:
+                raise
+            day = str(np.datetime64(bar.date, "D"))
+            raise AccountError(f"on {day} more had been taken out, or lost, than there was: {problem}") from None
+        self._due = (flow, self.value()) if flow else None
+        if tracker.waits or (flows is not None and tracker.fill is not FillMode.CLOSE):
+            self.await_open()
+
+    def book_flow(self) -> None:
+        """The broker's turn on a bar begins: book what is due with its fills."""
+        self.booked, due, self._due = None, self._due, None
+        last = self.strategy.tracker.bar
+        if self.flows is None or last is None:
+            return
+        if self.strategy.tracker.fill is not FillMode.CLOSE:
+            bar = self.strategy.bar_at_open()
+            flow = 0.0 if bar is None else self.flows.due(last.date, bar.date)
+            due = (flow, self.cash() + worth_at_open(self.sizes(), bar) + self._of_others()) if flow else None
+        if due is not None:
+            self._broker.pay_in(self.part, *due)
+            self.booked = due
+
+    def _of_others(self) -> float:
+        """Value of positions that are not the tracker's own, where the whole account is what counts."""
+        if self.part.cash is not None or self._broker.owned is not None:
+            return 0.0
+        held = dict(zip(self.assets, self.sizes().tolist(), strict=True))
+        return float(
+            sum(
+                (p.size - held.get(data, 0.0)) * data.open[0]
+                for data, p in self._broker.positions.items()
+                if p.size != held.get(data, 0.0)
+            )
+        )
 
     def await_open(self) -> None:
         """Stand in the queue with what is to be sent at the next open."""
@@ -112,7 +165,7 @@ class TrackerRoute:
         """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""
         self._cash, self._asked = cash, None
         try:
-            self.strategy.tracker.open(bar or self.strategy.gate.read(), self)
+            opened(self.strategy.tracker, bar or self.strategy.gate.read(), self, 0.0 if self.booked is None else self.booked[0])
         finally:
             self._cash = None
         return self._asked

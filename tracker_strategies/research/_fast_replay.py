@@ -46,6 +46,8 @@ class Path:
     decisions: FloatArray
     entry: Entry
     unfilled: FloatArray | None = None
+    flow: FloatArray | None = None
+    carried: FloatArray | None = None
 
 
 def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:

@@ -18,12 +18,14 @@ from datafeeds import MarketPanel
 from datafeeds.feeds.clock import PanelClock
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.entry import EntryWatch
+from tracker_strategies.analysis.metrics import carried_to_close
 from tracker_strategies.analysis.order_log import order_table
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import new_record
 from tracker_strategies.execution.basket.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
+from tracker_strategies.execution.flows import Flows, closed, flows_of, opened, worth_at_open
 from tracker_strategies.execution.gate import Bar, PanelGate
 from tracker_strategies.execution.order_route import FillColumns, Fills
 from tracker_strategies.execution.timing import FillMode
@@ -62,6 +64,10 @@ class ReplayRoute:
     def submit(self, deltas: FloatArray) -> None:
         """Take orders; they fill at the next turn."""
         self._waiting = (deltas, None if self._bar is None else tradable_prices(self._bar, "close", deltas), self.now)
+
+    def pay_in(self, amount: float) -> None:
+        """Book money that comes in or goes out."""
+        self._cash += amount
 
     def book_out(self, asset: int, price: float) -> None:
         """Book a position out."""
@@ -118,10 +124,11 @@ def replay(
     log: list[FillColumns] = []
     held = settle_holdings(p, panel.symbols)
     sizes = np.zeros(panel.n_assets) if held is None else held
-    if is_plain(panel, tracker) and not orders:
+    flows = flows_of(p.flows)
+    if is_plain(panel, tracker) and not orders and flows is None:
         path = plain_path(panel, tracker, cash, sizes)
     else:
-        path = _general_path(panel, tracker, cash, sizes, log, orders, p.bars_per_year)
+        path = _general_path(panel, tracker, cash, sizes, log, orders, p.bars_per_year, flows or Flows())
     return new_record(
         cls,
         vars(p),
@@ -148,6 +155,7 @@ def _general_path(
     log: list[FillColumns],
     orders: bool,
     bars_per_year: float,
+    flows: Flows,
 ) -> Path:
     """Bar by bar with an account of shares, as cerebro does it."""
     account = ReplayRoute(cash, sizes)
@@ -159,15 +167,25 @@ def _general_path(
     T = panel.n_bars
     value, turnover, cost, unfilled = np.empty(T), np.zeros(T), np.zeros(T), np.zeros(T)
     weights, decisions = np.empty((T, panel.n_assets)), np.empty((T, panel.n_assets))
+    flow, carried, due = np.zeros(T), np.zeros(T), 0.0
     watch = EntryWatch(tracker.rebalancer)
     while clock.step():
         t, bar = clock.row, gate.read()
+        base = value[t - 1]
         if t and not at_close:
-            tracker.open(bar, account)
+            due = flows.due(panel.dates[t - 1], bar.date)
+            base = account.cash() + worth_at_open(account.sizes(), bar) if due else 0.0
+        flow[t] = due
+        account.pay_in(due)
+        if t and not at_close:
+            opened(tracker, bar, account, due)
         account.turn(bar, gate.now(), tracker.market.costs, at_close=at_close)
         held = account.held(bar)
         value[t] = worth = account.cash() + float(np.add.reduce(held))
-        tracker.close(bar, account)
+        if flow[t]:
+            carried[t] = carried_to_close(flow[t], base, worth)
+        due = flows.due(panel.dates[t - 1], bar.date) if t and at_close else 0.0
+        closed(tracker, bar, account, due)
         fills = account.fills()
         if fills is not None:
             turnover[t], cost[t] = fills.traded / value[t - 1], fills.paid
@@ -186,4 +204,5 @@ def _general_path(
                 at_close=at_close,
                 begun=tracker.start is None,
             )
-    return Path(value, weights, turnover, cost, decisions, watch.entry, None if tracker.liquidity is None else unfilled)
+    left = None if tracker.liquidity is None else unfilled
+    return Path(value, weights, turnover, cost, decisions, watch.entry, left, flow, carried)

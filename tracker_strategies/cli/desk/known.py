@@ -24,7 +24,7 @@ def _known(help: str, metavar: str, *names: str) -> Any:
 
 @dataclass(frozen=True)
 class KnownOptions:
-    """Weights of the index."""
+    """Weights of the index; money that is paid in and taken out."""
 
     index_weights: Annotated[
         str | None,
@@ -39,8 +39,41 @@ class KnownOptions:
         _known("For index weights without dates: the first day at whose close they were known. A backtest needs it.", "DATE"),
     ] = None
 
+    flows: Annotated[
+        str | None,
+        _known(
+            "Money paid in (+) and taken out (-), as a table of date and amount: booked with the fills of the first bar that is "
+            "not before its date. It is no return.",
+            "FILE",
+        ),
+    ] = None
+    contribute: Annotated[
+        str | None,
+        _known(
+            "An amount paid in on the first bar of every week, month, quarter or year after the first; negative: taken out.",
+            "AMOUNT/PERIOD",
+        ),
+    ] = None
+
+    def flow_params(self, panel: MarketPanel) -> tuple[dict[str, Any], list[str]]:
+        """The parameter ``flows`` in plain values, nothing where there are none; and which of them come too late."""
+        if self.flows is None and self.contribute is None:
+            return {}, []
+        from tracker_strategies.execution.flows import contribution, flows_of
+
+        found = flows_of(self.flows)
+        given = {} if found is None else found.plain()
+        if self.contribute is not None:
+            amount, period = contribution(self.contribute)
+            given["each"] = f"{amount!r}/{period}"
+        return {"flows": given}, [] if found is None else found.check(panel.dates[0], panel.dates[-1])
+
     def check_known(self) -> None:
         """Refuse what can be told without reading a file."""
+        if self.contribute is not None:
+            from tracker_strategies.execution.flows import contribution
+
+            contribution(self.contribute)
         if self.weights_known_from is None:
             return
         if self.index_weights is None:

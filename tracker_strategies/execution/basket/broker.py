@@ -107,6 +107,7 @@ class BasketBroker(BasketQueue):
         if self.owned is None:
             super().next()
             return
+        self.book_flows()
         baskets, self._baskets = self._baskets, []
         for basket in baskets:
             self._fill(basket)

@@ -47,9 +47,14 @@ class Part:
 
     def deposit(self, amount: float) -> None:
         """Take the part's share of money that comes into the account."""
-        if self.cash is not None and self.capital is not None:
-            self.cash += self.capital * amount
-            self.flow += self.capital * amount
+        if self.capital is not None:
+            self.receive(self.capital * amount)
+
+    def receive(self, amount: float) -> None:
+        """Take money that comes in for this part."""
+        if self.cash is not None:
+            self.cash += amount
+            self.flow += amount
 
     def available(self, cash: float) -> float:
         """How much of the account's cash the tracker may spend."""

@@ -15,6 +15,7 @@ from backtrader.position import Position
 
 from tracker_strategies.execution.basket.basket import Basket, merged
 from tracker_strategies.execution.basket.part import Part
+from tracker_strategies.execution.commission import cost_settings
 
 #: Shares below zero that are rounding, not a short position, relative to what was sold.
 ROUNDING = 1e-9
@@ -97,9 +98,21 @@ class BasketQueue(bt.brokers.BackBroker):
         """The broker's turn on a bar."""
         self._turn += 1
         self.renew_costs()
+        self.book_flows()
         if self._line:
             self._unpack()
         super().next()
+
+    def book_flows(self) -> None:
+        """Book what trackers know to be paid in or taken out with these fills."""
+        for tracker in self._trackers:
+            tracker.route.book_flow()
+
+    def pay_in(self, part: Part, amount: float, value: float) -> None:
+        """Book money that comes in (+) or goes out (-) for a tracker's part while the account is worth so much."""
+        self.cash, self.paid_in, self._paid_in = (each + amount for each in (self.cash, self.paid_in, self._paid_in))
+        self._fundshares *= 1.0 + amount / value
+        part.receive(amount)
 
     def renew_costs(self) -> bool:
         """Tell trackers when commission or slippage have changed; whether they have."""
@@ -263,9 +276,8 @@ class BasketQueue(bt.brokers.BackBroker):
             deltas = route.affordable(deltas, basket.closes, checked)
         # Submitted as any order, and what comes of it put where the basket stands: orders in the queue, news among the news.
         line, news = self._orders_in_line(), self.notifs
-        before = list(line)
+        before, self.notifs = list(line), deque()
         line.clear()
-        self.notifs = deque()
         for order in basket.make_orders(deltas):
             self._ocoize(order, None)
             self.submit(order)
@@ -284,12 +296,5 @@ class BasketQueue(bt.brokers.BackBroker):
         """Shrink the buys of a basket to the cash that is left when its first order is about to fill."""
         basket.turn = self._turn
         deltas, quoted = basket.trades(basket.orders)
-        fitting = basket.route.affordable(deltas, quoted, self.cash)
-        if fitting is not deltas:
+        if (fitting := basket.route.affordable(deltas, quoted, self.cash)) is not deltas:
             basket.shrink(fitting)
-
-
-def cost_settings(broker: Any) -> tuple[Any, ...]:
-    """Everything about a broker that says what an order costs."""
-    p, schemes = broker.p, broker.comminfo
-    return (p.filler, p.slip_perc, p.slip_fixed, p.slip_open, p.slip_out, *map(id, schemes.values()))

@@ -1,0 +1,57 @@
+"""--flows and --contribute: what run and compare make of money that comes in and goes out."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from tests.cli.commands import refused, tracker
+
+
+@pytest.fixture
+def flows(csv, tmp_path):
+    days = pd.read_csv(csv, index_col=0).index
+    (tmp_path / "flows.csv").write_text(f"date,amount,note\n{days[20]},250000,deposit\n{days[40]},-100000,\n2199-01-04,5,later\n")
+    return tmp_path / "flows.csv"
+
+
+def test_a_file_of_flows_changes_the_money_and_not_the_tracking(csv, flows):
+    words = ("compare", "ensemble", "pa", "--data", csv, "--json")
+    without, paid = (tracker(*words, *more) for more in ((), ("--flows", flows)))
+    assert paid.returncode == 0, paid.stderr
+    assert "flows: 1 after the last bar" in paid.stderr
+    one, other = json.loads(without.stdout), json.loads(paid.stdout)
+    for name, figures in one.items():
+        assert other[name]["final_value"] > figures["final_value"] + 140_000
+        for key in ("te_rms", "tracking_difference"):
+            assert other[name][key] == pytest.approx(figures[key], abs=1e-12)
+
+
+def test_a_run_folder_keeps_them(csv, flows, tmp_path):
+    done = tracker(
+        "run", "pa", "--data", csv, "--flows", flows, "--contribute", "1000/month", "--out", tmp_path / "run", "--no-tearsheet"
+    )
+    assert done.returncode == 0, done.stderr
+    table = pd.read_parquet(tmp_path / "run" / "returns.parquet")
+    assert table["flow"].sum() == 250_000 - 100_000 + 1000 * (table.index.to_period("M").nunique() - 1)
+    assert (table["flow_at_close"] != 0.0).sum() == (table["flow"] != 0.0).sum()
+    told = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert told["params"]["flows"]["each"] == "1000.0/month"
+    shown = tracker("compare", tmp_path / "run", "--json")
+    assert json.loads(shown.stdout)["te_rms"] == json.loads((tmp_path / "run" / "metrics.json").read_text())["te_rms"]
+
+
+def test_what_cannot_be_meant_is_refused(csv, tmp_path):
+    file = tmp_path / "flows.csv"
+    for text, words in (
+        ("date,amount\n1999-01-04,5\n", "starting cash"),
+        ("date,sum\n2020-01-02,5\n", "no column 'amount'"),
+        ("date,amount\n2020-01-02,much\n", "holds text where numbers are needed"),
+        ("date,amount\n2020-01-02,\n", "flows.csv"),
+    ):
+        file.write_text(text)
+        refused(tracker("run", "pa", "--data", csv, "--flows", file), "Error", words)
+    refused(tracker("run", "pa", "--data", csv, "--contribute", "lots"), "no contribution", "1000/month")
+    days = pd.read_csv(csv, index_col=0).index
+    file.write_text(f"date,amount\n{days[30]},-9000000\n")
+    refused(tracker("run", "pa", "--data", csv, "--flows", file), "AccountError", f"on {days[30]} is larger than the account")
