@@ -22,8 +22,8 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.depth import require_volume
-from tracker_strategies.execution.flows import flows_of
 from tracker_strategies.execution.gate import PanelGate
+from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Limits, Mandate

@@ -12,7 +12,7 @@ from tracker_strategies.analysis import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import AccountError, ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.flows import flows_of
+from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import PATracker

@@ -2,10 +2,10 @@ from .basket.broker import BasketBroker as BasketBroker
 from .commission import charge as charge
 from .commission import costs_of as costs_of
 from .costs import CostModel as CostModel
-from .flows import Flows as Flows
 from .gate import Bar as Bar
 from .holdings import Account as Account
 from .holdings import Spelling as Spelling
+from .holdings.flows import Flows as Flows
 from .mandate import Mandate as Mandate
 from .rebalancer import Rebalancer as Rebalancer
 from .schedule import Schedule as Schedule

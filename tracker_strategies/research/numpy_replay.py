@@ -25,8 +25,8 @@ from tracker_strategies.analysis.recording import new_record
 from tracker_strategies.execution.basket.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
-from tracker_strategies.execution.flows import Flows, closed, flows_of, opened, worth_at_open
 from tracker_strategies.execution.gate import Bar, PanelGate
+from tracker_strategies.execution.holdings.flows import Flows, closed, flows_of, opened, worth_at_open
 from tracker_strategies.execution.order_route import FillColumns, Fills
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research._fast_replay import Path, is_plain, plain_path

@@ -16,8 +16,8 @@ from tracker_strategies.execution.basket.part import Part, share_of
 from tracker_strategies.execution.commission import costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
-from tracker_strategies.execution.flows import flows_of
 from tracker_strategies.execution.gate import Bar, PanelGate, gate_for
+from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.execution.holdings.opening import begin_with
 from tracker_strategies.execution.liquidity import Liquidity, check_filler
 from tracker_strategies.execution.mandate import Mandate

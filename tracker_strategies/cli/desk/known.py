@@ -59,7 +59,7 @@ class KnownOptions:
         """The parameter ``flows`` in plain values, nothing where there are none; and which of them come too late."""
         if self.flows is None and self.contribute is None:
             return {}, []
-        from tracker_strategies.execution.flows import contribution, flows_of
+        from tracker_strategies.execution.holdings.flows import contribution, flows_of
 
         found = flows_of(self.flows)
         given = {} if found is None else found.plain()
@@ -71,7 +71,7 @@ class KnownOptions:
     def check_known(self) -> None:
         """Refuse what can be told without reading a file."""
         if self.contribute is not None:
-            from tracker_strategies.execution.flows import contribution
+            from tracker_strategies.execution.holdings.flows import contribution
 
             contribution(self.contribute)
         if self.weights_known_from is None:
