@@ -9,20 +9,22 @@ import re
 import textwrap
 from collections.abc import Mapping
 from functools import cache
+from inspect import Parameter, Signature
 from typing import Any
 
 import backtrader as bt
 
 from tracker_strategies.algorithms.registration import registration_of
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.strategies._front_door import help_of, signature_of
 from tracker_strategies.strategies._side import SIDE, side_information
+from tracker_strategies.strategies.registry import HIDDEN_PARAMS
 from tracker_strategies.strategies.target import omega_of
 
 #: Keyword arguments that a strategy fills in itself, each from params of its own: name, default and what it is.
 SUPPLIED: dict[str, dict[str, tuple[Any, str]]] = {"feasible": {}, "side": SIDE, "n_targets": {}, "omega": {}, "start": {}}
 #: Params of every strategy that a learner may read; any other common name would mean two things.
 SHARED = ("max_names",)
+_ROLE = re.compile(r":(?:class|func|meth|mod|data|attr):`~?(?:[\w.]*\.)?(\w+)`")
 #: Keyword arguments that count names: a default of theirs is meant for a market with so many.
 COUNTS = ("theta", "max_names")
 
@@ -136,3 +138,53 @@ def documented(learner: type) -> dict[str, str]:
             words = (f"{choices[1]}. " if choices else "") + " ".join(text.split())
             found |= {name: words.strip() for name in names.split(", ") if name not in found or not words.startswith("As for")}
     return found
+
+
+# -- what help() and an editor show ----------
+
+
+def plain_text(doc: str) -> str:
+    """A docstring without the marks of a documentation tool."""
+    return re.sub(r":math:`([^`]*)`", r"\1", _ROLE.sub(r"\1", doc)).replace("``", "")
+
+
+def signature_of(cls: Any) -> Signature:
+    """The params as keyword arguments, those of the strategy itself first, with defaults, and types where these tell them."""
+    own = dict(cls.params._getitems())
+    common = dict(_root(cls).params._getitems())
+    names = [*(name for name in own if name not in common), *(name for name in common if name in own)]
+    return Signature(
+        [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=own[name],
+                annotation=Parameter.empty if own[name] is None else type(own[name]),
+            )
+            for name in names
+            if name not in HIDDEN_PARAMS
+        ]
+    )
+
+
+def help_of(cls: Any, doc: str) -> str:
+    """What the strategy is, its own params, an example, and the params of every tracker."""
+    root = _root(cls)
+    if cls is root:
+        return plain_text(inspect.cleandoc(doc))
+    text = plain_text(inspect.cleandoc(doc)).rstrip()
+    example = f'Example:\n  cerebro.addstrategy({cls.__name__}, rebalance="weekly", max_weight=0.1)'
+    between = [base for base in cls.__mro__[1:] if type(base) is type(cls)]
+    return "\n\n".join([text, example, *filter(None, map(_params_of, between))])
+
+
+def _params_of(base: Any) -> str:
+    """The section on params of a class above, headed by its name."""
+    _, _, section = plain_text(inspect.cleandoc(base.doc_source)).partition("\nParams")
+    name = "every tracker" if base is _root(base) else base.__name__
+    return f"Params of {name}:{section.partition(':')[2].rstrip()}" if section else ""
+
+
+def _root(cls: Any) -> Any:
+    """TrackerStrategy, which cannot be imported here."""
+    return [base for base in cls.__mro__ if type(base) is type(cls)][-1]
