@@ -82,6 +82,19 @@ def test_formats_of_brokers_and_the_next_day(csv, holdings, tmp_path):
     assert "below the 1 that Alpaca takes" in done.stderr
 
 
+def test_money_that_comes_with_the_orders(csv, holdings, tmp_path):
+    (tmp_path / "flows.csv").write_text("date,amount\n2001-01-02,99\n2022-12-29,5000\n2023-01-31,700\n")
+    words = ("orders", "pa", "--data", csv, "--holdings", holdings, "--as-of", DAY)
+    plain = tracker(*words, "--flows", tmp_path / "flows.csv", "--out", tmp_path / "a.csv")
+    assert plain.returncode == 0, plain.stderr
+    assert "paid in with these orders: 5,000.00" in plain.stdout  # only what is booked on the next session
+    assert (tmp_path / "a.csv").read_text() == orders_for(PANEL, "pa", Account.read(holdings), flow=5000.0).to_csv()
+    monthly = tracker(*words[:-1], PANEL.day(-20), "--contribute", "-100/month", "--json")
+    assert json.loads(monthly.stdout)["figures"]["flow"] == (-100.0 if PANEL.day(-19)[:7] != PANEL.day(-20)[:7] else 0.0)
+    refused(tracker(*words, "--contribute", "much"), "contribution")
+    refused(tracker(*words, "--param", "flows=1000/month"), "flow")
+
+
 def test_what_cannot_be_is_refused_in_one_line(csv, holdings, tmp_path):
     words = ("orders", "pa", "--data", csv, "--holdings", holdings)
     refused(tracker(*words), "DataError: the data are stale", f"--as-of {DAY}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import backtrader as bt
@@ -11,6 +12,7 @@ import pytest
 from tests.markets import random_panel
 from tracker_strategies import Account, PATracker, backtest, orders_for
 from tracker_strategies.desk.plan import OrderPlan
+from tracker_strategies.errors import AccountError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research import replay
 from tracker_strategies.strategies.registry import NAMES
@@ -101,6 +103,33 @@ def test_without_limits_every_close_of_a_run_has_its_list() -> None:
         plan = orders_for(PANEL.rows(0, t + 1), "pa", Account(max(cash, 0.0), shares), {"fill": "close"}, costs=COSTS)
         expected = sent(record, PANEL.symbols, PANEL.dates[t])
         np.testing.assert_allclose(signed(plan, PANEL.symbols), expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("flow", [3000.0, -1500.0])
+@pytest.mark.parametrize("params", [{}, {"lot": 1.0}], ids=["fractions", "lots"])
+def test_money_that_comes_with_the_orders_is_invested_as_a_backtest_does_it(flow: float, params: dict[str, Any]) -> None:
+    flat = replace(
+        PANEL, open=np.vstack([PANEL.open[:1], PANEL.close[:-1]]), high=None, low=None, volume=None
+    )  # no gap at the open
+    plan = orders_for(flat.rows(0, T + 1), "pa", Account(2500.0, HELD), params, costs=COSTS, flow=flow)
+    run = {**params, "holdings": HELD, "trade_from": DAY, "flows": {str(PANEL.dates[T + 1])[:10]: flow}}
+    record = replay(flat.rows(0, T + 3), "pa", run, costs=COSTS, cash=2500.0, orders=True)
+    np.testing.assert_allclose(signed(plan, PANEL.symbols), sent(record, PANEL.symbols, PANEL.dates[T + 1]), rtol=0, atol=1e-9)
+    assert plan.figures["cash_after"] >= -1e-9
+    assert plan.figures["flow"] == flow
+
+
+def test_an_order_that_only_the_flow_asks_for_says_so() -> None:
+    rich = orders_for(PANEL, "pa", Account(0.0, HELD))
+    held = {name: HELD.get(name, 0.0) for name in PANEL.symbols}
+    for order in rich.table.itertuples():
+        held[order.symbol] += order.qty if order.side == "buy" else -order.qty
+    plan = orders_for(PANEL, "pa", Account(max(rich.figures["cash_after"], 0.0), held), flow=1000.0)
+    assert set(plan.table["reason"]) == {"flow"}
+    assert set(plan.table["side"]) == {"buy"}
+    assert any(line == "paid in with these orders: 1,000.00" for line in plan.foot)
+    with pytest.raises(AccountError, match="larger than the account"):
+        orders_for(PANEL, "pa", Account(5.0), flow=-100.0)
 
 
 def test_nothing_after_the_last_bar_counts() -> None:

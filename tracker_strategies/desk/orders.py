@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from datafeeds.feeds.clock import PanelClock
 from datafeeds.files import json_text
-from tracker_strategies._checks import fraction
+from tracker_strategies._checks import fraction, number
 from tracker_strategies._fingerprint import strategy_fingerprint
 from tracker_strategies.desk.formats import check_format
 from tracker_strategies.desk.ids import check_account_name
@@ -29,6 +29,7 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings import Account, Spelling
+from tracker_strategies.execution.holdings.flows import BeforeTheFlow, with_flow
 from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Mandate
@@ -54,6 +55,7 @@ _OTHERS = {
     "holdings": "the account says what is held",
     "trade_from": "the last bar is the first that trades",
     "capital": "give an account that holds this tracker's part only",
+    "flows": "say with flow= what comes in or goes out with these orders",
 }
 
 
@@ -71,6 +73,7 @@ def orders_for(
     outside: str = "refuse",
     spelling: Spelling | None = None,
     gap: float | str = 0.0,
+    flow: float = 0.0,
     time_in_force: str = "day",
     currency: str = "USD",
     state: str | os.PathLike[str] | None = None,
@@ -105,6 +108,8 @@ def orders_for(
         How names are spelt by brokers, where the rule for classes of shares does not do.
     gap : float or str, default 0
         Size buys so that the cash pays for them when they open this much higher: 0.01 or "1%".
+    flow : float, default 0
+        Money that is paid in (+) or taken out (-) with the fills of these orders. It is invested in proportion.
     time_in_force : {"day", "opg"}
     currency : str, default "USD"
         For Interactive Brokers' basket.
@@ -133,7 +138,7 @@ def orders_for(
         if chosen.get("mandate") is not None:
             raise ParameterError("the mandate is given twice, as mandate= and among the params; keep one")
         chosen["mandate"] = mandate
-    reserve = fraction("gap", gap, least=0.0)
+    reserve, paid_in = fraction("gap", gap, least=0.0), number("flow", flow)
     check_account_name(name)
     costs, spelling = costs or CostModel(), spelling or Spelling()
     panel = until(panel, as_of)
@@ -160,10 +165,12 @@ def orders_for(
     value = cash + float(sizes[sizes > 0.0] @ panel.close[-1, sizes > 0.0])
     check_run(panel, cls, {**chosen, "trade_from": panel.dates[-1]}, value)
     try:
-        decision = desk.decide(Balance(cash, sizes), None if state is None else Path(state).expanduser())
+        decision = desk.decide(Balance(cash, sizes), None if state is None else Path(state).expanduser(), paid_in)
     except Exception as problem:  # a user's own class may raise anything
         raise failure_of(cls, problem) from problem
-    found = OrderList(panel, decision, costs, sizes, whole.cash, sold, reserve, name, time_in_force, currency, spelling)
+    found = OrderList(
+        panel, decision, costs, sizes, whole.cash + paid_in, paid_in, sold, reserve, name, time_in_force, currency, spelling
+    )
     return found.plan()
 
 
@@ -192,8 +199,17 @@ class _Desk:
         """Smallest number of shares."""
         return self.tracker.rebalancer.lot
 
-    def decide(self, balance: Balance, folder: Path | None) -> Decision:
-        """Learn from all bars, then decide at the last close, and size for the next open."""
+    def decide(self, balance: Balance, folder: Path | None, flow: float) -> Decision:
+        """Learn from all bars, then decide at the last close, and size for the next open; a flow is invested in proportion."""
+        decision = self._decide(balance, folder)
+        if not flow:
+            return decision
+        before, bar = BeforeTheFlow(JournalRoute(balance, books_out=False), balance.cash), decision.bar
+        before.deltas = decision.deltas
+        deltas = with_flow(decision.tracker.rebalancer, before, bar.close, flow, bar.date, bar.current)
+        return replace(decision, deltas=deltas, without_flow=decision.deltas)
+
+    def _decide(self, balance: Balance, folder: Path | None) -> Decision:
         panel, tracker, notes = self.panel, self.tracker, self.notes
         if self.p.rebalance != 1:
             notes.append(f"rebalance={self.p.rebalance}: the schedule is not asked, this list is for a rebalance now")

@@ -28,8 +28,8 @@ class OrderPlan:
         One row per order, sells first: as_of, symbol, side, qty, type, time_in_force, est_price, est_value, est_cost, weight_now,
         weight_target, reason, client_order_id, batch. Orders of batch 2 need the money that the sells of batch 1 bring.
     figures : mapping
-        value, cash_before, cash_after, turnover, cost, tracking_error (per bar, of the weights after the orders over the latest
-        bars), gap_covered (rise of what is bought at the open that the cash still pays).
+        value (with the flow), cash_before, flow, cash_after, turnover, cost, tracking_error (per bar, of the weights after the
+        orders over the latest bars), gap_covered (rise of what is bought at the open that the cash still pays).
     foot : tuple of str
         What stands below the table: cash after, expected tracking error, limits, names that are not traded and why.
     notes : tuple of str

@@ -89,5 +89,15 @@ def check_session(panel: MarketPanel, calendar: str = "XNYS", *, as_of: Any = No
     return f"the last bar, {last}, is that of the last completed session of {code}"
 
 
+def next_session(panel: MarketPanel, calendar: str = "XNYS") -> str:
+    """The date of the first session of an exchange after the last bar."""
+    calendars = Calendars.parse(calendar)
+    sessions, last = calendars.hours[0], panel.day(-1)[:10]
+    place = int(np.searchsorted(sessions, last, side="right"))
+    if place >= len(sessions):
+        raise DataError(f"the calendar {', '.join(calendars.codes)} ends on {sessions[-1]}; update exchange_calendars")
+    return str(sessions[place])
+
+
 def _time(moment: np.datetime64) -> str:
     return str(moment.astype("datetime64[m]")).replace("T", " ")

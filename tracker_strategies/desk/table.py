@@ -35,12 +35,15 @@ class Decision:
     deltas : (N,) float
         Shares to buy and sell.
     notes : list of str
+    without_flow : (N,) float or None
+        The same without the money that comes in or goes out; None where there is none.
     """
 
     tracker: Tracker
     bar: Bar
     deltas: FloatArray
     notes: list[str]
+    without_flow: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +57,8 @@ class OrderList:
     costs : CostModel
     sizes : (N,) float
         Shares held.
-    cash : float
-        In the account now.
+    cash, flow : float
+        In the account with the flow; and the flow.
     sold : Account
         Names that are not in the data and are to be sold, with their prices.
     gap : float
@@ -69,6 +72,7 @@ class OrderList:
     costs: CostModel
     sizes: FloatArray
     cash: float
+    flow: float
     sold: Account
     gap: float
     name: str
@@ -101,7 +105,8 @@ class OrderList:
         room = left / bought if bought > 0.0 else None
         figures = {
             "value": value,
-            "cash_before": self.cash,
+            "cash_before": self.cash - self.flow,
+            "flow": self.flow,
             "cash_after": left,
             "turnover": float(np.abs(deltas) @ prices) / value,
             "cost": float(table["est_cost"].sum()) if len(table) else 0.0,
@@ -164,7 +169,9 @@ class OrderList:
         }
 
     def _reason(self, i: int, size: float) -> str:
-        tracker, bar = self.decision.tracker, self.decision.bar
+        tracker, bar, plain = self.decision.tracker, self.decision.bar, self.decision.without_flow
+        if plain is not None and not plain[i]:
+            return "flow"
         if size > 0.0:
             return "rebalance" if self.sizes[i] else "entry"
         if self.sizes[i] + size > 0.0:
@@ -191,6 +198,8 @@ class OrderList:
             f"{told}; turnover {figures['turnover']:.2%} of an account of {value:,.2f}, costs {figures['cost']:,.2f}",
             f"cash after: {figures['cash_after']:,.2f} ({figures['cash_after'] / value:.2%})",
         ]
+        if self.flow:
+            lines.insert(1, f"{'paid in' if self.flow > 0.0 else 'taken out'} with these orders: {abs(self.flow):,.2f}")
         if error is not None:
             year = error[0] * self.panel.periods_per_year**0.5
             lines.append(

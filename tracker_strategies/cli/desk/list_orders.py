@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from datafeeds import MarketPanel
 from datafeeds.cleaning.report import SHOWN
 from datafeeds.files import json_text
 from tracker_strategies.cli.desk.orders import OrderOptions
@@ -16,9 +17,10 @@ from tracker_strategies.desk.formats import check_format
 from tracker_strategies.desk.ids import check_account_name
 from tracker_strategies.desk.orders import orders_for
 from tracker_strategies.desk.plan import OrderPlan
-from tracker_strategies.desk.sessions import check_session, until
+from tracker_strategies.desk.sessions import check_session, next_session, until
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.holdings import Account
+from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.strategies.registry import check_params, load_strategy
 
 
@@ -54,6 +56,7 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
         outside=options.outside,
         spelling=options.names,
         gap=options.gap,
+        flow=_flow(options, panel),
         time_in_force=options.time_in_force,
         currency=options.currency,
         state=options.state,
@@ -66,6 +69,12 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
         print(json_text(plan.to_dict()))
     else:
         show(plan, options)
+
+
+def _flow(options: OrderOptions, panel: MarketPanel) -> float:
+    """What is paid in or taken out on the session of these orders."""
+    known = [flows for flows in (flows_of(options.flows), flows_of(options.contribute)) if flows is not None]
+    return sum(flows.due(panel.dates[-1], next_session(panel, options.calendar or "XNYS")) for flows in known)
 
 
 def _write(plan: OrderPlan, options: OrderOptions, console: Terminal) -> None:
