@@ -30,14 +30,6 @@ class OrderOptions(HoldingsOptions, StrategyOptions):
             rich_help_panel=PANEL,
         ),
     ] = "generic"
-    calendar: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE",
-            help="Exchange whose last completed session must be that of the last bar; XNYS by default.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -82,7 +74,8 @@ def orders(
 ) -> None:
     """Tomorrow's orders, from prices and what is held. Nothing is sent: the list is yours to place.
 
-    The strategy learns from all bars and decides at the last close. Below the table: cash after, expected tracking error, limits,
+    The last bar must be that of the last completed session of --calendar (XNYS by default), unless --as-of says otherwise. The
+    strategy learns from all bars and decides at the last close. Below the table: cash after, expected tracking error, limits,
     and names that are not traded and why.
 
     Examples: tracker orders ensemble --data prices.csv --holdings holdings.csv --cost-bps 5 --out orders.csv;
