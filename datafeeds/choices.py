@@ -27,6 +27,7 @@ INDEX_LIKE = ("INDEX", "^*")
 def not_assets(exclude: Iterable[str], only: Iterable[str] = ()) -> tuple[str, ...]:
     """Of the names that a mandate never holds, those that look like an index: they are left out of a panel, not refused.
 
+    >>> from datafeeds.choices import not_assets
     >>> not_assets(["^GSPC", "XOM"]), not_assets([], ["AAPL"])
     (('^GSPC',), ('INDEX', '^*'))
     """

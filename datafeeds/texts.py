@@ -27,6 +27,7 @@ def plain(text: Any) -> str:
 def as_text(cell: str) -> str:
     """A text that a spreadsheet takes for text: one that begins with ``=``, ``+``, ``-`` or ``@`` gets an apostrophe before it.
 
+    >>> from datafeeds.texts import as_text
     >>> as_text("=1+1"), as_text("AAPL")
     ("'=1+1", 'AAPL')
     """
@@ -36,6 +37,7 @@ def as_text(cell: str) -> str:
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """``; did you mean 'ensemble'?`` for a word that is nearly one of those known, else nothing.
 
+    >>> from datafeeds.texts import did_you_mean
     >>> did_you_mean("ensemblee", ["pa", "ensemble"])
     "; did you mean 'ensemble'?"
     """

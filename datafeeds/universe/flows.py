@@ -28,6 +28,7 @@ def read_flows(path: str | os.PathLike[str]) -> dict[str, float]:
 
     Examples
     --------
+    >>> from datafeeds import read_flows
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "flows.csv"
     >>> _ = file.write_text("date,amount,note\n2020-01-02,1000,gift\n2020-02-03,-250,\n")

@@ -28,6 +28,7 @@ def read_index_weights(path: str | os.PathLike[str]) -> dict[str, dict[str, floa
 
     Examples
     --------
+    >>> from datafeeds import read_index_weights
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "weights.csv"
     >>> _ = file.write_text("date,symbol,weight\n2020-01-02,AAPL,0.6\n2020-01-02,MSFT,0.4\n")

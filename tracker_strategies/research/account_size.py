@@ -36,6 +36,7 @@ def account_sizes(smallest: float = 1e5, largest: float = 1e11, per_decade: int 
 
     Examples
     --------
+    >>> from tracker_strategies.research import account_sizes
     >>> account_sizes(1e6, 1e7, 2)
     (1000000.0, 3162277.66, 10000000.0)
     """

@@ -110,6 +110,7 @@ class PublishedShares(ConstantWeights):
 
     Examples
     --------
+    >>> from tracker_strategies.algorithms import PublishedShares, learner
     >>> learner = PublishedShares(2, start=[0.5, 0.5])
     >>> learner.update([0.10, 0.00], 0.05).round(4).tolist()
     [0.5238, 0.4762]

@@ -89,6 +89,7 @@ def flows_of(given: Any) -> Flows | None:
 
     Examples
     --------
+    >>> from tracker_strategies.execution.holdings.flows import flows_of
     >>> flows_of("1000/month").each
     1000.0
     >>> flows_of({"2024-01-31": -500.0}).due("2024-01-30", "2024-02-01")
