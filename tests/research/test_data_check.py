@@ -4,15 +4,16 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from datafeeds import clean, load_sample, with_members
+from datafeeds import MarketPanel, clean, load_sample, with_members
 from tests.cli.commands import refused, tracker
 from tests.markets import random_panel, real_market
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError, UniverseError
-from tracker_strategies.research.data_check import best_share_counts, check_panel, tracking_floor
+from tracker_strategies.research.data_check import best_share_counts, check_panel, lagged_names, tracking_floor
 
 
 def inside(*words):
@@ -163,3 +164,14 @@ def test_the_best_share_counts_are_better_than_any_of_many_others():
     assert (best >= 0.0).all()
     near = [np.maximum(best * (1.0 + s * rng.standard_normal(panel.n_assets)), 0.0) for s in (0.01, 0.1, 0.5) for _ in range(50)]
     assert missed(best) <= min(map(missed, near)) * (1 + 1e-6)
+
+
+def test_names_of_a_market_that_closes_before_the_index_are_named():
+    rng = np.random.default_rng(0)
+    news = 0.01 * rng.standard_normal(401)
+    noise = 0.004 * rng.standard_normal((401, 3))
+    returns = np.c_[news, np.r_[0.0, news[:-1]], news, news] + np.c_[np.zeros(401), noise]
+    prices = pd.DataFrame(100.0 * np.cumprod(1.0 + returns, axis=0), columns=["INDEX", "TOKYO", "NY", "NY2"])
+    panel = MarketPanel.from_frame(prices.set_index(pd.bdate_range("2020-01-01", periods=401)))
+    assert list(lagged_names(panel)) == ["TOKYO"]
+    assert lagged_names(panel.take(np.array([False, True, True]), "the same market")) == {}

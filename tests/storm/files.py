@@ -93,6 +93,8 @@ def differs(panel: MarketPanel, expected: pd.DataFrame | None) -> str:
 
 def told(path: Path, content: bytes) -> pd.DataFrame | None:
     """The numbers of a file by the standard library, or by pyarrow alone; None for what they read in another way."""
+    if path.suffix in (".xlsx", ".zip", ".tsv"):
+        return None  # the tests of shapes compare their numbers
     if path.suffix == ".parquet":
         try:
             table = pq.read_table(io.BytesIO(content))
@@ -134,4 +136,7 @@ def _pivoted(frame: pd.DataFrame) -> pd.DataFrame | None:
     frame = frame.assign(ticker=frame["ticker"].astype(str).str.strip(), close=[_number(cell) for cell in frame["close"]])
     frame = frame[frame["close"].notna()]
     days = pd.to_datetime(frame["date"].astype(str).str.strip(), format="ISO8601", errors="coerce").dt.tz_localize(None)
-    return frame.assign(date=days).pivot(index="date", columns="ticker", values="close")
+    frame = frame.assign(date=days)[["date", "ticker", "close"]].drop_duplicates()
+    if frame.duplicated(["date", "ticker"]).any():
+        return pd.DataFrame(columns=sorted(set(frame["ticker"])))  # whoever reads this has chosen one of several prices
+    return frame.pivot(index="date", columns="ticker", values="close")

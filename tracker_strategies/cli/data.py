@@ -100,6 +100,13 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
             f"{t['floor_assets']} complete assets; best constant share counts: {_bp(t['shares_te_rms'])} with "
             f"{t['shares_names']}{loose}",
         )
+    if found["lagged"]:
+        row(
+            "closing times",
+            f"{_listed(found['lagged'], '')} follow {found['targets'][0]} of the bar before more than that of the same bar: "
+            "their market closes earlier. Fills at the close would trade on later news; describe the markets with --markets.",
+            "yellow",
+        )
     if sessions is not None:
         row("sessions", str(sessions))
     console.print(table)

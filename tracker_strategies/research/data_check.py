@@ -14,6 +14,8 @@ from datafeeds.errors import DataWarning
 from tracker_strategies.algorithms.numerics.simplex_qp import solve_simplex_qp
 
 FloatArray = NDArray[np.float64]
+#: Returns that tell one correlation from another, and by how much that with the bar before must be larger.
+ENOUGH_RETURNS, LAG = 100, 0.15
 
 
 def look_at(market: MarketSource, exchange: str | None = None) -> tuple[dict[str, Any], CleaningReport, SessionReport | None]:
@@ -39,7 +41,8 @@ def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionRep
     number of dates without a bar between two bars); ``listings`` and ``delistings`` (symbol to its first bar after the first
     date, its last before the last); ``joined`` and ``left`` (changes of the members in the period, where a list of them is
     given); ``survivorship_warning``; ``cleaning`` (:meth:`datafeeds.CleaningReport.as_dict`); ``tracking`` (one entry per target:
-    :func:`tracking_floor`); ``sessions`` (:meth:`datafeeds.SessionReport.as_dict` or None).
+    :func:`tracking_floor`); ``sessions`` (:meth:`datafeeds.SessionReport.as_dict` or None);
+    ``lagged`` (:func:`lagged_names`).
     """
     has, T = panel.has_bar, panel.n_bars
     first, last = has.argmax(axis=0), T - 1 - has[::-1].argmax(axis=0)
@@ -71,7 +74,32 @@ def check_panel(panel: MarketPanel, report: CleaningReport, sessions: SessionRep
         "cleaning": report.as_dict(),
         "tracking": {name: tracking_floor(panel, j) for j, name in enumerate(panel.targets)},
         "sessions": None if sessions is None else sessions.as_dict(),
+        "lagged": lagged_names(panel),
     }
+
+
+def lagged_names(panel: MarketPanel) -> dict[str, float]:
+    """Names whose return goes with that of the target on the bar before, more than with that on the same bar.
+
+    So it is where a market closes before the one of the index: its price of a date does not know the index's close of that date,
+    and a fill at the close would trade on later news. The number is the correlation with the bar before.
+    """
+    y = panel.target_close[1:, 0] / panel.target_close[:-1, 0] - 1.0
+    found = {}
+    for name, x in zip(panel.symbols, panel.returns.T, strict=True):
+        both = np.isfinite(x[1:])
+        if np.count_nonzero(both) < ENOUGH_RETURNS:
+            continue
+        now, before = (_correlation(x[1:][both], other[both]) for other in (y[1:], y[:-1]))
+        if before > max(now, 0.0) + LAG:
+            found[name] = round(before, 3)
+    return found
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size > 0.0 else 0.0
 
 
 def tracking_floor(panel: MarketPanel, target: int = 0) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 import zlib
 from contextlib import suppress
 from io import BytesIO
@@ -165,9 +166,68 @@ def as_parquet(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
     return flipped(buffer.getvalue(), rng) if how >= 4 and rng.random() < 0.9 else buffer.getvalue()
 
 
+def as_workbook(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
+    """An Excel workbook with odd cells, sheets and places, or with changed bytes inside or outside of the packing."""
+    import xlsxwriter
+
+    buffer = BytesIO()
+    book = xlsxwriter.Workbook(buffer, {"in_memory": True})
+    for name in ["Prices", "Notes"][: int(rng.choice([1, 1, 1, 2]))]:
+        sheet = book.add_worksheet(name)
+        for r, row in enumerate([["date", *frame.columns], *frame.reset_index().astype({"date": str}).to_numpy().tolist()]):
+            for k, cell in enumerate(row):
+                odd = rng.random() < 0.01
+                sheet.write(r, k, str(rng.choice(CELLS)) if odd else cell)
+        if rng.random() < 0.1:
+            sheet.write(int(rng.choice([5, 1000, 1_048_575])), int(rng.choice([3, 100, 16_383])), 1.0)
+    book.close()
+    how = int(rng.integers(5))
+    if how == 0:
+        return flipped(buffer.getvalue(), rng)
+    if how == 1:  # damage in what is packed, with sums that are right
+        changed = BytesIO()
+        with zipfile.ZipFile(buffer) as old, zipfile.ZipFile(changed, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                content = old.read(name)
+                new.writestr(name, flipped(content, rng) if rng.random() < 0.3 else content)
+        return changed.getvalue()
+    return buffer.getvalue()
+
+
+def as_archive(text: str, rng: np.random.Generator) -> bytes:
+    """A zip archive with one table or several, odd names, much in little, or changed bytes."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for k in range(int(rng.choice([0, 1, 1, 1, 2]))):
+            name = str(
+                rng.choice(["prices.csv", "a/b.csv", "../x.csv", "/etc/x", ".hidden", "x\u202e.csv", "p.parquet", "x" * 300])
+            )
+            body = b"0," * (1 << 24) if rng.random() < 0.03 else text.encode()
+            archive.writestr(f"{k}{name}" if k else name, body)
+    return flipped(buffer.getvalue(), rng) if rng.random() < 0.4 else buffer.getvalue()
+
+
+def other_way(frame: pd.DataFrame, rng: np.random.Generator) -> str:
+    """Separators, decimal marks and orders of dates of other countries, perhaps with something wrong."""
+    mark = str(rng.choice([";", "\t", "|"]))
+    text = frame.to_csv(
+        sep=mark,
+        decimal=str(rng.choice([",", "."])),
+        date_format=str(rng.choice(["%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%d", "%d-%b-%Y"])),
+    )
+    return text if rng.random() < 0.4 else flipped(text.encode(), rng).decode("utf-8", "replace")
+
+
 def make(rng: np.random.Generator) -> tuple[str, bytes, str]:
     """The kind of a case, the bytes of the file, and how its name ends."""
     frame = good(rng)
+    if rng.random() < 0.25:
+        how = int(rng.integers(3))
+        if how == 0:
+            return "Excel", as_workbook(frame, rng), ".xlsx"
+        if how == 1:
+            return "zip", as_archive(frame.to_csv(), rng), ".zip"
+        return "other ways", other_way(frame, rng).encode(), ".tsv"
     table = frame if rng.random() < 0.75 else long_table(frame)
     text = table.to_csv(index=table is frame)
     kind = str(rng.choice(["bytes", "edited", "edited", "packed", "Parquet", "Parquet", "odd text", "swollen", "left alone"],
