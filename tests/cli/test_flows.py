@@ -55,3 +55,8 @@ def test_what_cannot_be_meant_is_refused(csv, tmp_path):
     days = pd.read_csv(csv, index_col=0).index
     file.write_text(f"date,amount\n{days[30]},-9000000\n")
     refused(tracker("run", "pa", "--data", csv, "--flows", file), "AccountError", f"on {days[30]} is larger than the account")
+
+
+def test_commands_that_cannot_book_flows_refuse_them(csv, flows, tmp_path):
+    refused(tracker("paper", "init", tmp_path / "account", "pa", "--data", csv, "--flows", flows), "are for run and compare")
+    refused(tracker("orders", "pa", "--data", csv, "--contribute", "10/month"), "are for run and compare", "CASH row")

@@ -24,6 +24,7 @@ from tracker_strategies.cli.options import START_CASH, RunOptions, words
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.errors import OutputError, ParameterError
+from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
@@ -42,6 +43,8 @@ from tracker_strategies.strategies.registry import (
 #: What the demo shows beside the recommended tracker.
 DEMO = ("ensemble", "pa", "equal-weight", "buy-and-hold")
 DEMO_COST_BPS = 5.0
+#: Share of the cash, as least fees for one order in every name, above which fees are said to make trading pointless.
+DEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
         *told,
         *used,
         *late,
+        *fee_notes(options.costs, panel.n_assets, cash),
         *unknown_to(options.params, named),
         *sector_notes(options.limits, sectors, panel.symbols),
     )
@@ -127,6 +131,19 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
                 f"--html {options.html} lies in the run folder {place}, which is replaced as a whole; choose another"
             )
     return Plan(panel, runs, sectors, first, places, asked, cash, notes, against)
+
+
+def fee_notes(costs: CostModel, n_assets: int, cash: float) -> list[str]:
+    """Whether a least fee per order eats the account: an order that is not worth its fee is not sent."""
+    share = costs.min_fee * n_assets / cash if cash > 0.0 else 0.0
+    if share <= DEAR:
+        return []
+    most = int(cash / costs.min_fee)
+    reach = f"it pays for at most {most} orders in all" if most else "it is more than the account: nothing can be bought"
+    return [
+        f"a fee of at least {costs.min_fee:,g} per order makes trading pointless: one order in each of {n_assets} names costs "
+        f"{share:.0%} of the account's cash, and {reach}; orders that are not worth their fee are not sent"
+    ]
 
 
 def _reference(asked: str | None, classes: Mapping[str, type[TrackerStrategy]]) -> str | None:
@@ -211,7 +228,7 @@ def run_demo(out: str, *, force: bool = False) -> None:
 
 def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> str:
     """Data, bars, fills and costs in one sentence."""
-    costs = f"{options.cost_bps:g} bp costs" if not options.costs.free else "no costs"
+    costs = options.costs.in_words()
     limits = "" if options.limits.is_free else limits_in_words(options.limits.told())
     kept = f" Limits of all: {limits}." if limits else ""
     return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}"

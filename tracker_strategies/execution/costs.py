@@ -73,6 +73,16 @@ class CostModel:
         """Whether trading costs nothing."""
         return not (self.bps or self.per_share or self.min_fee or self.slippage_bps)
 
+    def in_words(self) -> str:
+        """What is charged, for a caption: every part of it that is not zero."""
+        parts = (
+            (self.bps, f"{self.bps:g} bp costs"),
+            (self.per_share, f"{self.per_share:g} per share"),
+            (self.min_fee, f"at least {self.min_fee:,g} per order"),
+            (self.slippage_bps, f"{self.slippage_bps:g} bp slippage"),
+        )
+        return ", ".join(words for value, words in parts if value) or "no costs"
+
     def fill_prices(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
         """Prices at which orders of these sizes fill."""
         if not self.slippage_bps:

@@ -31,6 +31,7 @@ SHOWN = 15
 
 def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     """``init``."""
+    options.refuse_flows("a paper account takes what its broker holds; pay in there and 'tracker paper adopt'")
     cls, panel = load_strategy(strategy), None
     check_params(cls, options.params)
     held: dict[str, Any] = {}

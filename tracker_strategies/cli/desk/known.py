@@ -68,6 +68,11 @@ class KnownOptions:
             given["each"] = f"{amount!r}/{period}"
         return {"flows": given}, [] if found is None else found.check(panel.dates[0], panel.dates[-1])
 
+    def refuse_flows(self, instead: str) -> None:
+        """Refuse flows where a command cannot book them; `instead` says what to do."""
+        if self.flows is not None or self.contribute is not None:
+            raise ParameterError(f"--flows and --contribute are for run and compare: {instead}")
+
     def check_known(self) -> None:
         """Refuse what can be told without reading a file."""
         if self.contribute is not None:
