@@ -8,6 +8,7 @@ from tests.markets import random_panel
 from tracker_strategies import CostModel, backtest
 from tracker_strategies.analysis.attribution import CAUSES, attribute
 from tracker_strategies.analysis.pages.attributed import attribution_tables
+from tracker_strategies.analysis.pages.page import Table, part
 
 PANEL = random_panel(120, 14, seed=3, ohlc=True)
 
@@ -23,11 +24,11 @@ def test_shares_and_effects_are_those_of_the_attribution_and_sum_to_the_whole(re
     tables = dict(attribution_tables(found))
     causes = tables["Where the error comes from, by cause"]
     assert [row[0].text for row in causes.rows[:-1]] == list(CAUSES)
-    assert sum(row[1].value for row in causes.rows[:-1]) == pytest.approx(1.0, abs=1e-10)
+    assert sum(row[2].value for row in causes.rows[:-1]) == pytest.approx(1.0, abs=1e-10)
     for title in list(tables)[:3]:
         last = tables[title].rows[-1]
-        assert last[1].text.startswith("100.0")
-        assert last[2].value == pytest.approx(record.metrics()["tracking_difference"], abs=1e-10)
+        assert last[2].text.startswith("100.0")
+        assert last[3].value == pytest.approx(record.metrics()["tracking_difference"], abs=1e-10)
 
 
 def test_the_ten_names_that_cost_most_come_first_and_the_worst_bars_name_those_responsible(record):
@@ -35,7 +36,7 @@ def test_the_ten_names_that_cost_most_come_first_and_the_worst_bars_name_those_r
     tables = dict(attribution_tables(found))
     names = tables["The names that cost most"].rows
     assert len(names) == 12
-    shares = [row[1].value for row in names[:10]]
+    shares = [row[2].value for row in names[:10]]
     assert shares == sorted(shares, reverse=True)
     worst = tables["The worst bars"].rows
     assert len(worst) == 10
@@ -43,3 +44,12 @@ def test_the_ten_names_that_cost_most_come_first_and_the_worst_bars_name_those_r
     largest = found.names[list(PANEL.symbols)].iloc[int(abs(found.active).argmax())]
     sign = 1.0 if worst[0][1].value > 0 else -1.0
     assert worst[0][3].startswith(str((sign * largest).idxmax()))
+
+
+def test_bars_are_as_long_as_the_shares_that_stand_beside_them(record):
+    causes = dict(attribution_tables(attribute(record)))["Where the error comes from, by cause"].rows[:-1]
+    shares = [row[2].value for row in causes]
+    assert min(shares) < 0 < max(shares)
+    assert [row[1].length for row in causes] == pytest.approx([share / max(map(abs, shares)) for share in shares])
+    page = str(part("table", Table(["Cause", "", "", ""], causes)))
+    assert page.count('class="negative"') == sum(share < 0 for share in shares)

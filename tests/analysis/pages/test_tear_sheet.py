@@ -69,15 +69,15 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag == "data":
-            given = dict(attrs)
+        given = dict(attrs)
+        if tag == "data" and "data-metric" in given:
             self.figures.append([given["data-metric"], float(given["value"]), ""])
 
     def handle_data(self, data):
         if self.tags and self.tags[-1] == "style" and self.get_starttag_text().startswith("<style"):
             self.styles += data
             self.tags.append("")
-        if self.tags and self.tags[-1] == "data":
+        if self.tags and self.tags[-1] == "data" and "data-metric=" in self.get_starttag_text():
             self.figures[-1][2] = data
             self.tags.append("")
         self.words.append(data)

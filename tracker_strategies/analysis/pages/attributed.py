@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tracker_strategies.analysis.attribution.ladder import CASH, CAUSES, COSTS, UNEXPLAINED, Attribution
-from tracker_strategies.analysis.pages.page import Cell, Table, Word
+from tracker_strategies.analysis.pages.page import Bar, Cell, Table, Word
 from tracker_strategies.analysis.pages.words import bp, percent
 
 #: Names and bars that are shown.
@@ -43,13 +43,14 @@ def attribution_tables(found: Attribution) -> list[tuple[str, Table]]:
 
 def _effects(first: str, found: Attribution, effects: pd.DataFrame, notes: dict[str, str] | None = None) -> Table:
     shares, linked = found.shares(effects), found.linked(effects)
+    widest = max(float(shares.abs().max()), 1e-12)
     rows: list[list[Word]] = []
     for name, share, effect in zip(map(str, effects.columns), shares.tolist(), linked.tolist(), strict=True):
         head = Cell(name, (notes or {}).get(name, ""))
-        rows.append([head, Cell(percent(share, 1), value=share), Cell(percent(effect, 2), value=effect)])
+        rows.append([head, Bar(share / widest), Cell(percent(share, 1), value=share), Cell(percent(effect, 2), value=effect)])
     whole = float(linked.sum())
-    rows.append(["Sum", Cell(percent(float(shares.sum()), 1)), Cell(percent(whole, 2), value=whole)])
-    return Table([first, "Share of the squared error", "Effect over the period"], rows, own=(len(rows) - 1,))
+    rows.append(["Sum", "", Cell(percent(float(shares.sum()), 1)), Cell(percent(whole, 2), value=whole)])
+    return Table([first, "", "Share of the squared error", "Effect over the period"], rows, own=(len(rows) - 1,))
 
 
 def _worst(found: Attribution, names: pd.DataFrame) -> Table:

@@ -25,7 +25,7 @@ class Cell(NamedTuple):
     """A figure or a word on a page, in a table, in a tile or in the words of one.
 
     ``note`` stands below the text in small letters; ``value`` is what it says exactly, for programs, and ``key`` its name in
-    ``metrics.json``; ``kind`` is a colour: good, bad or open.
+    ``metrics.json``; ``kind`` is a colour: good, bad or open. ``shade`` from -1 to 1 colours the cell of a table behind the text.
     """
 
     text: str
@@ -33,10 +33,22 @@ class Cell(NamedTuple):
     value: float | str | None = None
     key: str = ""
     kind: str = ""
+    shade: float | None = None
+
+
+class Bar(NamedTuple):
+    """A bar in a cell of a table: from -1 to 1 of the width of the cell, negative in the colour of losses."""
+
+    length: float
+
+    @property
+    def width(self) -> str:
+        """In per cent."""
+        return f"{100 * min(abs(self.length), 1.0):.1f}"
 
 
 #: What may stand in a cell.
-Word = str | Cell
+Word = str | Cell | Bar
 
 
 class Tile(NamedTuple):

@@ -15,15 +15,20 @@ from markupsafe import Markup
 
 from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.attribution.ladder import Attribution
+from tracker_strategies.analysis.inference.verdicts import interval
+from tracker_strategies.analysis.manager.exposure import beta, r_squared
+from tracker_strategies.analysis.manager.turnover import trading
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
 from tracker_strategies.analysis.pages import charts, charts_held
 from tracker_strategies.analysis.pages.attributed import EXPLAINED, attribution_tables
-from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, check_page, render, write_page
+from tracker_strategies.analysis.pages.managed import PERIODS_EXPLAINED, holding_words, in_interval, manager_tables
+from tracker_strategies.analysis.pages.page import Bar, Cell, Table, Tile, Word, check_page, render, write_page
 from tracker_strategies.analysis.pages.quantstats_page import check_levels, quantstats_body, require_quantstats
 from tracker_strategies.analysis.pages.words import (
     EXTRA,
     FIGURES,
     bars_in_words,
+    bp,
     figure,
     number,
     percent,
@@ -125,7 +130,10 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord], attribu
         tables=tables,
         attributed=attributed,
         attribution_words=EXPLAINED,
-        charts=[chart for chart in drawn if chart],
+        years=manager_tables(record),
+        year_words=PERIODS_EXPLAINED,
+        first=drawn[:2],
+        charts=[chart for chart in drawn[2:] if chart],
         weights=_weights(record),
         parameters={name: _written(value) for name, value in record.params.items() if value not in (None, (), "")},
         year=year_words(record.periods_per_year, record.dates),
@@ -180,6 +188,8 @@ def _tiles(record: RunRecord) -> list[Tile]:
     top = int(path[: deepest + 1].argmax())
     up, down = capture(r, y)
     m |= {"active_drawdown": float(np.expm1(below[deepest])), "up_capture": up, "down_capture": down}
+    slope, fit, traded = beta(record), r_squared(record), trading(record)
+    m |= {"beta": slope.value, "r_squared": fit.value, "holding_years": traded.holding_years}
 
     def own(key: str) -> Cell:
         return figure(key, m[key])
@@ -188,12 +198,15 @@ def _tiles(record: RunRecord) -> list[Tile]:
     entry = ("against the index, in ", own("entry_bars"), " bars; bought ", own("entry_turnover"), ", cost ")
     limits = "no limits were set" if record.breaches is None else "bars, by prices"
     details: dict[str, tuple[Word, ...]] = {
-        "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised",),
+        "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised; {in_interval(*interval(r - y), bp)}",),
         "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
         "tracking_difference": (f"portfolio {signed_percent(growth[0])}, {index} {signed_percent(growth[1])}",),
         "excess_log_return": (f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",),
         "final_value": (f"from {record.value[0]:,.0f}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),),
-        "turnover": (f"of value {per}; {number(100 * m['turnover'] * year)}\u202f% a year",),
+        "turnover": (
+            f"of value {per}, bought plus sold (two-way); {number(100 * traded.two_way)}\u202f% per year, "
+            f"one-way {number(100 * traded.one_way)}\u202f%",
+        ),
         "cost_bps": (f"{per}; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",),
         "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",),
@@ -203,6 +216,9 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "idle_cash": ("of the account, in cash because a limit forces it",),
         "unfilled": ("of the value of all orders, which the volume did not take",),
         "active_drawdown": (fell if deepest else "never behind its own best",),
+        "beta": (in_interval(slope.low, slope.high, number),),
+        "r_squared": (in_interval(fit.low, fit.high, lambda v: number(v, 4)),),
+        "holding_years": (holding_words(traded),),
         "up_capture": ("of the index's rises; ", own("down_capture"), " of its falls"),
     }
     return [Tile(label, own(key), details[key]) for key, (label, _) in (FIGURES | EXTRA).items() if key in details]
@@ -217,20 +233,20 @@ def _figures(first: str, runs: Sequence[tuple[str, RunRecord, int | None]]) -> T
     return Table([first, *(label for label, _ in FIGURES.values())], rows, own=(0,))
 
 
-def _weights(record: RunRecord) -> list[dict[str, str]]:
+def _weights(record: RunRecord) -> Table:
     last, mean, peak = record.weights[-1], record.weights[1:].mean(axis=0), record.weights[1:].max(axis=0)
     order = np.argsort(-last, kind="stable")
     shown, rest = order[:TOP_WEIGHTS], order[TOP_WEIGHTS:]
-    rows = [(record.symbols[i], last[i], mean[i], percent(peak[i], 2)) for i in shown]
+    held = [(record.symbols[i], last[i], mean[i], percent(peak[i], 2)) for i in shown]
     if len(rest):
-        rows.append((f"{len(rest)} others", last[rest].sum(), mean[rest].sum(), ""))
-    rows.append(("Cash", 1.0 - last.sum(), 1.0 - mean.sum(), ""))
-    widest = max(*(float(end) for _, end, _, _ in rows), 1e-12)
-    widths = [f"{100 * max(end, 0.0) / widest:.1f}" for _, end, _, _ in rows]
-    return [
-        {"name": name, "width": width, "end": percent(end, 2), "mean": percent(average, 2), "highest": highest}
-        for (name, end, average, highest), width in zip(rows, widths, strict=True)
+        held.append((f"{len(rest)} others", last[rest].sum(), mean[rest].sum(), ""))
+    held.append(("Cash", 1.0 - last.sum(), 1.0 - mean.sum(), ""))
+    widest = max(*(float(end) for _, end, _, _ in held), 1e-12)
+    rows: list[list[Word]] = [
+        [name, Bar(max(float(end), 0.0) / widest), percent(end, 2), percent(average, 2), highest]
+        for name, end, average, highest in held
     ]
+    return Table(["Name", "", "At the end", "Mean", "Highest"], rows)
 
 
 def _check_record(run: RunRecord) -> None:

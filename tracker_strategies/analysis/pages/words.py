@@ -64,6 +64,9 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
 #: Figures of the tear sheet that are not in ``metrics.json``.
 EXTRA: dict[str, tuple[str, Callable[[float], str]]] = {
     "active_drawdown": ("Active drawdown", signed_percent),
+    "beta": ("Beta to the index", lambda v: number(v)),
+    "r_squared": ("R\u00b2 to the index", lambda v: number(v, 4)),
+    "holding_years": ("Holding period", lambda v: f"{number(v)} years" if math.isfinite(v) else "\u2013"),
     "up_capture": ("Up and down capture", lambda v: f"{number(100 * v)}\u202f%"),
     "down_capture": ("Down capture", lambda v: f"{number(100 * v)}\u202f%"),
 }

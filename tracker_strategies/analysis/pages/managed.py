@@ -1,0 +1,83 @@
+"""What a portfolio manager looks for, as tables and words of a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from tracker_strategies.analysis.manager.periods import calendar_years, monthly_active, trailing_years
+from tracker_strategies.analysis.manager.turnover import Trading
+from tracker_strategies.analysis.pages.page import Cell, Table, Word
+from tracker_strategies.analysis.pages.words import percent, signed_percent
+from tracker_strategies.analysis.record import RunRecord
+
+#: How to read the tables.
+PERIODS_EXPLAINED = (
+    "Returns are compounded over the scored bars of a period. Tracking difference: portfolio minus index. Tracking error: "
+    "standard deviation of the active returns, annualised. Periods of more than a year are per year. A period that is longer "
+    "than what is scored has no figures."
+)
+
+
+def manager_tables(record: RunRecord) -> list[tuple[str, Table]]:
+    """Calendar years, years back from the last bar, and active returns by month; none where no bar is scored."""
+    if not len(record.scored()[0]):
+        return []
+    return [
+        ("Calendar years", _periods("Year", calendar_years(record))),
+        ("Years up to the last bar", _periods("Period", trailing_years(record))),
+        ("Active return by month", _months(monthly_active(record))),
+    ]
+
+
+def in_interval(low: float, high: float, written: Callable[[float], str]) -> str:
+    """The 95 % interval of a figure in words."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "too few bars, or none that moves, for an interval"
+    return f"95\u202f% interval {written(low)} to {written(high)}"
+
+
+def holding_words(traded: Trading) -> str:
+    """What the holding period is, and how long names that were sold were held."""
+    words = ["1 / one-way turnover per year"]
+    if math.isfinite(traded.median_spell):
+        words.append(f"names that were sold: {traded.median_spell:,g} bars (median)")
+    if math.isfinite(traded.trades):
+        words.append(f"{traded.trades:,.0f} trades")
+    return "; ".join(words)
+
+
+def _periods(first: str, table: pd.DataFrame) -> Table:
+    rows: list[list[Word]] = []
+    for period, row in zip(map(str, table.index), table.to_dict("records"), strict=True):
+        if not row["n_bars"]:
+            rows.append([Cell(period, "longer than the run"), *["\u2013"] * 5])
+            continue
+        note = "" if row["whole"] else f"from {row['first']:%Y-%m-%d} to {row['last']:%Y-%m-%d} only"
+        figures: list[Word] = [_signed(row[key]) for key in ("portfolio", "index", "tracking_difference")]
+        error = row["tracking_error"]
+        figures.append(Cell(percent(error, 2), value=error) if math.isfinite(error) else "\u2013")
+        rows.append([Cell(period, note), *figures, f"{row['n_bars']:,}"])
+    return Table([first, "Portfolio", "Index", "Tracking difference", "Tracking error", "Bars"], rows)
+
+
+def _months(table: pd.DataFrame) -> Table:
+    """Colours go by the largest month; a year has none, since it is a longer time."""
+    largest = float(table.drop(columns="year").abs().max().max())
+    rows: list[list[Word]] = []
+    for year, own in table.iterrows():
+        cells: list[Word] = []
+        for name, active in own.items():
+            if not math.isfinite(active):
+                cells.append("")
+            else:
+                shade = active / largest if name != "year" and largest > 0.0 else None
+                cells.append(_signed(active)._replace(shade=shade))
+        rows.append([str(year), *cells])
+    return Table(["Year", *table.columns[:-1], "Whole year"], rows, kind="months")
+
+
+def _signed(fraction: float) -> Cell:
+    return Cell(signed_percent(fraction), value=fraction)
