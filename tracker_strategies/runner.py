@@ -11,7 +11,9 @@ import numpy as np
 
 from datafeeds import IndexData, MarketPanel
 from datafeeds.feeds.clock import PanelClock
+from datafeeds.index_levels import Targets
 from datafeeds.log import log
+from datafeeds.sources import Source
 from tracker_strategies.algorithms.numerics import kernels
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
 from tracker_strategies.analysis.attribution.stages import StagesAnalyzer
@@ -159,7 +161,7 @@ def check_mandate(
 
 
 def backtest(
-    panel: MarketPanel,
+    panel: Source,
     strategy: type[TrackerStrategy] | str,
     params: Mapping[str, Any] | None = None,
     *,
@@ -169,13 +171,15 @@ def backtest(
     orders: bool = True,
     diagnostics: bool = False,
     stages: bool = False,
+    targets: Targets = "INDEX",
     **cerebro_options: Any,
 ) -> RunRecord:
     """Run one strategy over a panel through cerebro.
 
     Parameters
     ----------
-    panel : MarketPanel
+    panel : MarketPanel, DataFrame, mapping of frames, or path
+        What is no panel is read by :func:`datafeeds.open_source`, with these `targets`.
     strategy : Strategy class or its name
     params : mapping, optional
         The strategy's parameters, ``fill`` among them; ``holdings`` is what is held at the first bar.
@@ -194,6 +198,7 @@ def backtest(
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """
+    panel = IndexData(panel, targets).panel
     cls, params = check_run(panel, strategy, params, cash)
     cerebro = bt.Cerebro(**{"stdstats": False, **cerebro_options})
     IndexData(panel).add_to(cerebro, lazy=True)

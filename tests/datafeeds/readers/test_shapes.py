@@ -273,3 +273,22 @@ def test_no_frame_raises_anything_but_named_errors(odd):
 def test_german_prices_keep_every_digit(tmp_path):
     (tmp_path / "x.csv").write_text(german(closes()))
     np.testing.assert_array_equal(open_source(tmp_path / "x.csv", "^GSPC").to_frame(), closes())
+
+
+def test_a_cell_far_away_and_an_archive_that_swells_are_refused_before_they_are_read(tmp_path):
+    excel(tmp_path / "far.xlsx", pd.DataFrame({"date": ["2020-01-01"]}), startrow=1_048_570, startcol=16_000)
+    with pytest.raises(DataError, match=r"^far\.xlsx: a table of .* is more than .*TRACKER_FILE_LIMITS"):
+        open_source(tmp_path / "far.xlsx")
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.csv", b"date,INDEX,A\n" + b"2020-01-01,1,1\n" * 8_000_000)
+    with pytest.raises(DataError, match=r"^x\.zip: .* unpack to more than .*TRACKER_FILE_LIMITS"):
+        open_source(tmp_path / "x.zip")
+
+
+def test_a_backtest_takes_frames_and_files(tmp_path):
+    from tracker_strategies import backtest
+
+    closes().to_csv(tmp_path / "x.csv", sep=";")
+    expected = backtest(open_source(closes(), "^GSPC"), "pa")
+    for source in (closes().iloc[::-1], tmp_path / "x.csv", dict(closes().items())):
+        np.testing.assert_array_equal(backtest(source, "pa", targets="^GSPC").value, expected.value)
