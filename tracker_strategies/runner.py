@@ -23,16 +23,16 @@ from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.depth import require_volume
 from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.execution.holdings.opening import check_priced
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Limits, Mandate
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility import check
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 from tracker_strategies.execution.universe import Universe
+from tracker_strategies.execution.volume.depth import require_volume
+from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.bar_lengths import length_for, settle_windows
 from tracker_strategies.strategies.budget import check_budget

@@ -22,9 +22,9 @@ from tracker_strategies.analysis.runfolder import read_run, write_run
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.depth import Depth, PanelDepth
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.rebalancer import Rebalancer
+from tracker_strategies.execution.volume.depth import Depth, PanelDepth
+from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest

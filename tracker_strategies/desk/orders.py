@@ -31,9 +31,9 @@ from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings import Account, Spelling
 from tracker_strategies.execution.holdings.flows import BeforeTheFlow, with_flow
 from tracker_strategies.execution.holdings.opening import check_priced
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.papertrade.deciding.by_cerebro import needs_cerebro, wish_by_cerebro
 from tracker_strategies.papertrade.deciding.by_checkpoint import JournalRoute, bar_before_the_open
 from tracker_strategies.papertrade.deciding.checkpoint import Balance

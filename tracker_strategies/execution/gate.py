@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from datafeeds.errors import DataWarning
 from datafeeds.feeds.feed import PanelAssets
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.depth import Depth, LineDepth, PanelDepth
+from tracker_strategies.execution.volume.depth import Depth, LineDepth, PanelDepth
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

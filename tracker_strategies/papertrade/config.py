@@ -16,12 +16,12 @@ from tracker_strategies._checks import count, number
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.holdings.account import Account
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.papertrade.market.calendars import Calendars
 
 T = TypeVar("T")

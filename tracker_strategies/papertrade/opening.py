@@ -15,12 +15,12 @@ import numpy as np
 from datafeeds import DataWarning, MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import DataError, OutputError, ParameterError, UniverseError
-from tracker_strategies.execution.depth import require_volume
 from tracker_strategies.execution.holdings.account import Account
 from tracker_strategies.execution.holdings.opening import check_priced
-from tracker_strategies.execution.liquidity import KEYS as LIQUIDITY
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.execution.volume.depth import require_volume
+from tracker_strategies.execution.volume.liquidity import KEYS as LIQUIDITY
 from tracker_strategies.papertrade.brokers.faults import Faults
 from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import wish_by_cerebro

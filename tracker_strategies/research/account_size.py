@@ -1,8 +1,8 @@
 """How large an account a strategy can run: tracking error, cost and unfilled orders against the size of the account.
 
 The same strategy runs over the same prices with accounts on a logarithmic grid, as cells of the sweep engine. Fills respect what
-was traded (:class:`~tracker_strategies.execution.liquidity.Liquidity`), so that a larger account pays more for each trade and has
-more of its orders left over.
+was traded (:class:`~tracker_strategies.execution.volume.liquidity.Liquidity`), so that a larger account pays more for each trade
+and has more of its orders left over.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tracker_strategies.analysis.metrics import annualised, not_taken
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.liquidity import KEYS
+from tracker_strategies.execution.volume.liquidity import KEYS
 from tracker_strategies.research.sweeps.asking.cells import Cell, Data, Window
 from tracker_strategies.research.sweeps.running.engines import LocalEngine
 from tracker_strategies.runner import check_run

@@ -19,7 +19,6 @@ from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import Bar, PanelGate, gate_for
 from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.execution.holdings.opening import begin_with
-from tracker_strategies.execution.liquidity import Liquidity, check_filler
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import may_hold
 from tracker_strategies.execution.mandate.keeper import Keeper
@@ -28,6 +27,7 @@ from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.tracker_route import TrackerRoute
 from tracker_strategies.execution.universe import Universe
+from tracker_strategies.execution.volume.liquidity import Liquidity, check_filler
 from tracker_strategies.strategies._from_learner import FromLearner, options
 from tracker_strategies.strategies._host import HostedStrategy
 from tracker_strategies.strategies._side import names_positions, signal_of
@@ -81,7 +81,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
       - ``max_participation`` (None): largest share of a bar's volume that one order may fill, 0.1 or "10%"; ``unfilled``
         ("carry"): the rest is sent again on the next bars until a rebalance decides anew, or "drop"
       - ``impact`` (None): "sqrt": fills of q shares move the price by ``impact_coefficient`` (1) times the daily volatility times
-        sqrt(q / average daily volume). See :class:`~tracker_strategies.execution.liquidity.Liquidity`
+        sqrt(q / average daily volume). See :class:`~tracker_strategies.execution.volume.liquidity.Liquidity`
       - ``rebalance`` (1): bars between two rebalances, or their time ("2 hours"); "hourly", "daily", "weekly", "monthly",
         "quarterly", "yearly" (the first bar of each), "monday" to "friday", "month-end" (the last session of a month),
         "session-close", "15:55", "once". See :class:`~tracker_strategies.execution.schedule.Schedule`

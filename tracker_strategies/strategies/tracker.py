@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import UniverseError
 from tracker_strategies.execution.gate import Bar
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
@@ -23,7 +22,8 @@ from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe
-from tracker_strategies.strategies._market_fills import MarketFills
+from tracker_strategies.execution.volume.liquidity import Liquidity
+from tracker_strategies.execution.volume.market_fills import MarketFills
 from tracker_strategies.strategies.target import Target
 
 FloatArray = NDArray[np.float64]

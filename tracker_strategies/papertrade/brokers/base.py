@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.execution.depth import Depth
+from tracker_strategies.execution.volume.depth import Depth
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FloatArray = NDArray[np.float64]

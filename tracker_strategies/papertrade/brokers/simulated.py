@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.rebalancer import Rebalancer
+from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.papertrade.brokers.base import (
     KEPT_BACK,
     NO_BAR,

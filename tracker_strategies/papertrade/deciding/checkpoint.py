@@ -21,9 +21,7 @@ import tracker_strategies.algorithms as learners
 from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.depth import Depth
 from tracker_strategies.execution.gate import Bar
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate import Group, Limits, Mandate
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.keeper import Keeper
@@ -35,6 +33,8 @@ from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe, UniverseEvent
+from tracker_strategies.execution.volume.depth import Depth
+from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.strategies.index_weights.informed import InformedTracker
 from tracker_strategies.strategies.index_weights.published import Published
 from tracker_strategies.strategies.target import Target

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
-from tracker_strategies.execution.depth import Depth, PanelDepth
+from tracker_strategies.execution.volume.depth import Depth, PanelDepth
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.market import corporate_actions as actions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import backtrader as bt
 
 from tracker_strategies.execution.commission import charged
-from tracker_strategies.execution.liquidity import Liquidity
+from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.papertrade.errors import PaperError
 from tracker_strategies.papertrade.live.feed import PaperData
 from tracker_strategies.papertrade.opening import limits_written_out

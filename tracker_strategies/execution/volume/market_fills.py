@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.execution.depth import Depth
 from tracker_strategies.execution.gate import Bar
-from tracker_strategies.execution.liquidity import Liquidity
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe
+from tracker_strategies.execution.volume.depth import Depth
+from tracker_strategies.execution.volume.liquidity import Liquidity
 
 FloatArray = NDArray[np.float64]
 

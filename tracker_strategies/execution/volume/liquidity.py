@@ -5,7 +5,7 @@ No order fills beyond a share of what was traded on the bar that fills it. Filli
     impact = coefficient * sigma * sqrt(q / ADV)
 
 of the quoted price, with sigma the daily volatility and ADV the average daily volume of the 20 sessions before the bar
-(:mod:`~tracker_strategies.execution.depth`). Both mean the same for bars of every length.
+(:mod:`~tracker_strategies.execution.volume.depth`). Both mean the same for bars of every length.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from tracker_strategies._checks import fraction, number, one_of
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel, outcome_of_fills
-from tracker_strategies.execution.depth import Depth
 from tracker_strategies.execution.rebalancer import LOT_SLACK, Rebalancer
+from tracker_strategies.execution.volume.depth import Depth
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
