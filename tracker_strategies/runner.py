@@ -172,6 +172,7 @@ def backtest(
     diagnostics: bool = False,
     stages: bool = False,
     targets: Targets = "INDEX",
+    weights: bool = True,
     **cerebro_options: Any,
 ) -> RunRecord:
     """Run one strategy over a panel through cerebro.
@@ -195,6 +196,9 @@ def backtest(
         Keep what the algorithm says of itself on each bar.
     stages : bool, default False
         Keep how each decision came about, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
+    weights : bool, default True
+        Keep what was held and decided on each bar; without it the record has the figures, and memory does not grow with bars x
+        names. A strategy with limits keeps it in any case.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """
@@ -206,7 +210,7 @@ def backtest(
     charge(cerebro.broker, costs or CostModel())
     cerebro.addstrategy(cls, **params)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
-    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=orders)
+    cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=orders, weights=weights)
     if diagnostics:
         cerebro.addanalyzer(DiagnosticsAnalyzer, _name="diagnostics")
     if stages:

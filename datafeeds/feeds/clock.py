@@ -46,7 +46,7 @@ class PanelClock:
 
     def __init__(self, panel: MarketPanel) -> None:
         self.panel = panel
-        self.when = backtrader_dates(panel.dates).tolist()
+        self.when = array("d", backtrader_dates(panel.dates).tobytes())
         self.columns = PanelColumns(panel, self.when)
         self.leader: PanelFeed | None = None
         #: The assets, when only the targets were added to the cerebro.
@@ -91,7 +91,7 @@ class PanelClock:
 class PanelColumns:
     """The bars of each column of a panel, as the seven lines of a backtrader feed. A date without a bar is not among them."""
 
-    def __init__(self, panel: MarketPanel, when: list[float]) -> None:
+    def __init__(self, panel: MarketPanel, when: array[float]) -> None:
         self.panel = panel
         self.when = when
         self.place = {name: i for i, name in enumerate(panel.symbols)}

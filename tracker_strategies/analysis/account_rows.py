@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,11 +37,11 @@ class AccountRows:
 
     Attributes
     ----------
-    value, flow, carried : list of float
-        At the close; the cash booked on the bar; and what that counts at the close.
-    traded, paid : list of float
+    value, flow, carried : array of float
+        At the close; the cash booked on the bar, and what that counts at the close, where not all fills are looked at.
+    traded, paid : array of float
         Value of the fills over the value at the close before; commission and slippage in money.
-    unfilled : list of float
+    unfilled : array of float
         Value of the orders that the market did not take, over the value at the close before; empty where it takes all.
     """
 
@@ -50,12 +51,7 @@ class AccountRows:
         self.tracker: Tracker | None = getattr(strategy, "tracker", None)
         self._watch = AccountWatch(strategy)
         self._entry = EntryWatch(None if self.tracker is None else self.tracker.rebalancer)
-        self.value: list[float] = []
-        self.flow: list[float] = []
-        self.carried: list[float] = []
-        self.traded: list[float] = []
-        self.paid: list[float] = []
-        self.unfilled: list[float] = []
+        self.value, self.flow, self.carried, self.traded, self.paid, self.unfilled = (array("d") for _ in range(6))
         self.fills: Fills | None = None
         self._booked = 0.0
         self._early: Fills | None = None
@@ -77,15 +73,19 @@ class AccountRows:
         if self.tracker is not None and self.tracker.liquidity is not None:
             self.unfilled.append(self.tracker.unfilled / self.value[-1] if self.value else 0.0)
         self.value.append(value)
+        if not self._trades:
+            self._book(value)
+        self._booked = 0.0
+        if self._entry.waits:
+            self._see(fills, value)
+        return True
+
+    def _book(self, value: float) -> None:
         self.flow.append(self._booked)
         self.carried.append(self._booked)
         at_fills: tuple[float, float] | None = getattr(self.route, "booked", None)
         if at_fills is not None:
             self.carried[-1] = carried_to_close(*at_fills, value, self._booked - at_fills[0])
-        self._booked = 0.0
-        if self._entry.waits:
-            self._see(fills, value)
-        return True
 
     def _see(self, fills: Fills | None, value: float) -> None:
         tracker = self.tracker
@@ -114,7 +114,7 @@ class AccountRows:
         return np.array([d.close[0] if len(d) else np.nan for d in self.assets]) if bar is None else bar.close
 
     @property
-    def columns(self) -> tuple[list[float], ...]:
+    def columns(self) -> tuple[array[float], ...]:
         """Value, flow, carried, traded and paid, which grow with every row."""
         return self.value, self.flow, self.carried, self.traded, self.paid
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import backtrader as bt
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from tracker_strategies.analysis.account_rows import AccountRows
 from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.entry import Entry
+from tracker_strategies.analysis.held_rows import HeldRows, stacked
 from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
 from tracker_strategies.analysis.order_log import bar_dates, order_table
 from tracker_strategies.analysis.record import RunRecord
@@ -23,11 +25,6 @@ from tracker_strategies.strategies.feeds import find_targets
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
-
-
-def _stacked(rows: Sequence[FloatArray], width: int) -> FloatArray:
-    """Rows of equal length as a matrix; for hundreds of rows several times faster than ``np.array``."""
-    return np.concatenate(rows).reshape(len(rows), width) if rows else np.zeros((0, width))
 
 
 def _assets_of(strategy: Any) -> Any:
@@ -55,10 +52,10 @@ class TrackingAnalyzer(bt.Analyzer):
         self.names = tuple(d._name for d in self.targets)
         self._tracker: Tracker | None = getattr(self.strategy, "tracker", None) if self.p.target is None else None
         self._rows: AccountRows | None = AccountRows(self.strategy, _assets_of(self.strategy), trades=False)
-        self._when: list[Any] = []
+        self._when = array("d" if self._tracker is None else "q")
         self._value, self._flow, self._carried, self._traded, self._paid = self._rows.columns
-        self._index: list[Any] = []
-        self._seen: list[Any] = []
+        self._index = array("d")
+        self._unseen: dict[int, NDArray[np.bool_]] = {}  # by row, where a target has none of its own
         self._entry = Entry(row=None)
         q = len(self.names)
         self.blend = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.target.blend
@@ -79,14 +76,16 @@ class TrackingAnalyzer(bt.Analyzer):
             return
         tracker = self._tracker
         if tracker is not None and tracker.bar is not None:
-            self._when.append(tracker.bar.date)
-            self._index.append(tracker.bar.target)
-            self._seen.append(tracker.bar.seen)
+            self._when.append(int(tracker.bar.date.astype(np.int64)))
+            self._index.extend(tracker.bar.target.tolist())
+            seen = tracker.bar.seen
         else:
             now = self.strategy.datetime[0]
-            self._when.append(now)
-            self._index.append([d.close[0] if len(d) else np.nan for d in self.targets])
-            self._seen.append(np.array([len(d) > 0 and d.datetime[0] >= now and d.close[0] == d.close[0] for d in self.targets]))
+            self._when.append(now if tracker is None else int(bar_dates([now])[0].astype(np.int64)))
+            self._index.extend([d.close[0] if len(d) else np.nan for d in self.targets])
+            seen = np.array([len(d) > 0 and d.datetime[0] >= now and d.close[0] == d.close[0] for d in self.targets])
+        if seen is not None and not seen.all():
+            self._unseen[len(self._value) - 1] = seen
 
     @property
     def dates(self) -> NDArray[np.datetime64]:
@@ -116,14 +115,16 @@ class TrackingAnalyzer(bt.Analyzer):
     @property
     def index(self) -> FloatArray:
         """(T, q) index levels."""
-        return _stacked(self._index, len(self.names))
+        return np.array(self._index).reshape(len(self._value), len(self.names))
 
     @property
     def seen(self) -> NDArray[np.bool_] | None:
         """(T, q) where an index has a level of its own; None when it has everywhere."""
-        if all(row is None or row.all() for row in self._seen):
+        if not self._unseen:
             return None
-        return np.array([np.ones(len(self.names), dtype=bool) if row is None else row for row in self._seen])
+        seen = np.ones((len(self._value), len(self.names)), dtype=bool)
+        seen[[*self._unseen]] = [*self._unseen.values()]
+        return seen
 
     def get_analysis(self) -> OrderedDict[str, float]:
         """The tracking figures, those of ``metrics.json``; NaN, and 0 bars, for an account that never got to its target."""
@@ -131,8 +132,7 @@ class TrackingAnalyzer(bt.Analyzer):
         if not T:
             return OrderedDict()
         record = _bare_record(self, self.index, np.zeros((T, 0)), targets=self.names, seen=self.seen, blend=self.blend)
-        found = record.metrics()
-        return OrderedDict((key, found[key]) for key in TRACKING_KEYS)
+        return _figures(record, TRACKING_KEYS)
 
 
 class HoldingsAnalyzer(bt.Analyzer):
@@ -145,9 +145,11 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     Params:
       - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
+      - ``weights`` (True): keep what was held and decided; without it memory does not grow with bars x names, and the figures are
+        the same. A strategy with limits keeps it in any case, to tell where these were not kept
     """
 
-    params = (("orders", False),)
+    params = (("orders", False), ("weights", True))
 
     def start(self) -> None:
         """Find the assets, forget an earlier run."""
@@ -158,14 +160,12 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._value, self._flow, self._carried, self._traded, self._paid = self._rows.columns
         self._entry = Entry(row=None)
         self._unfilled = self._rows.unfilled
-        self._held: list[FloatArray] = []
-        self._weights: FloatArray | None = None
-        self._prices: list[FloatArray] = []
         self._decisions: list[FloatArray] = []
         self._log: list[FillColumns] = []
         self._when: list[Any] = []
         self._breaches: tuple[int, pd.DataFrame] | None = None
         self._keeper: Keeper | None = getattr(getattr(strategy, "tracker", None), "keeper", None)
+        self._held = HeldRows(len(self.symbols), keep=self.p.weights or self._keeper is not None)
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
@@ -182,10 +182,11 @@ class HoldingsAnalyzer(bt.Analyzer):
         assert rows is not None
         if not rows.turn():
             return
-        self._held.append(rows.route.sizes())
-        self._prices.append(rows.prices())
+        self._held.add(rows.route.sizes(), rows.prices(), self._value[-1])
         if self.p.orders and rows.fills is not None:
             self._log.append(rows.fills.columns())
+        if not self._held.keep:
+            return
         tracker = rows.tracker
         if tracker is not None and tracker.bar is not None:
             self._when.append(tracker.bar.date)
@@ -203,20 +204,18 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     @property
     def weights(self) -> FloatArray:
-        """(T, N) share of each name in the account. Only held names are priced: one that is not listed yet has no price."""
-        if self._weights is None or len(self._weights) != len(self._value):
-            weights = _stacked(self._held, len(self.symbols))
-            weights *= _stacked(self._prices, len(self.symbols))
-            if np.isnan(weights.sum()):
-                np.nan_to_num(weights, copy=False, nan=0.0)
-            weights /= np.array(self._value)[:, None]
-            self._weights = weights
-        return self._weights
+        """(T, N) share of each name in the account; (T, 0) where they are not kept."""
+        return self._held.weights
+
+    @property
+    def names_held(self) -> FloatArray:
+        """(T,) number of names with a position."""
+        return self._held.counts
 
     @property
     def decisions(self) -> FloatArray | None:
         """(T, N) weights chosen at each close, where the strategy chooses any."""
-        return _stacked(self._decisions, len(self.symbols)) if self._decisions else None
+        return stacked(self._decisions, len(self.symbols)) if self._decisions else None
 
     @property
     def turnover(self) -> FloatArray:
@@ -243,8 +242,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         T = len(self._value)
         if not T:
             return OrderedDict()
-        found = self._record().metrics()
-        return OrderedDict((key, found[key]) for key in METRIC_KEYS if key not in TRACKING_KEYS)
+        return _figures(self._record(), [key for key in METRIC_KEYS if key not in TRACKING_KEYS])
 
     @property
     def breaches(self) -> pd.DataFrame | None:
@@ -259,18 +257,24 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     def _record(self) -> RunRecord:
         """What it knows, as a record without an index."""
-        more: dict[str, Any] = {"symbols": self.symbols, "targets": ("",)}
+        more: dict[str, Any] = {"symbols": self.symbols, "targets": ("",), "names_held": self.names_held}
         if self._keeper is not None:
             more |= {"breaches": self.breaches, "invested": self._keeper.limits.total, "decisions": self.decisions}
             more["dates"] = bar_dates(self._when)
         more["unfilled"] = self.unfilled
-        return _bare_record(self, np.ones((len(self._value), 1)), self.weights, **more)
+        return _bare_record(self, np.broadcast_to(1.0, (len(self._value), 1)), self.weights, **more)
+
+
+def _figures(record: RunRecord, keys: Iterable[str]) -> OrderedDict[str, float]:
+    """Some figures of a record that nobody needs any more."""
+    found = record.metrics()
+    vars(record).pop("part", None)  # it knows the record, and both would stay until Python looks for such pairs
+    return OrderedDict((key, found[key]) for key in keys)
 
 
 def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: Any) -> RunRecord:
     """What one analyzer knows, as a record: its figures come from where all others do."""
-    T = len(analyzer._value)
-    dates = np.arange(T).astype("datetime64[D]").astype("datetime64[ns]")
+    dates = np.broadcast_to(np.datetime64(0, "ns"), len(analyzer._value))  # of no matter to the figures
     named: dict[str, Any] = {"symbols": (), "periods_per_year": 1.0, "dates": dates, **more}
     return RunRecord(
         strategy="",
@@ -280,8 +284,8 @@ def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: 
         turnover=np.array(analyzer._traded),
         cost=np.array(analyzer._paid),
         orders=order_table((), ()),
-        flow=np.array(analyzer._flow),
-        carried=np.array(analyzer._carried),
+        flow=np.array(analyzer._flow) if any(analyzer._flow) else None,
+        carried=np.array(analyzer._carried) if any(analyzer._flow) else None,
         entry=analyzer.entry,
         **named,
     )

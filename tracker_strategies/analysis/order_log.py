@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -17,7 +18,11 @@ ORDER_COLUMNS = ("date", "symbol", "size", "price", "value", "commission")
 
 
 def bar_dates(numbers: Any) -> NDArray[np.datetime64]:
-    """Dates, or date numbers of backtrader, as dates; whole days, the usual case, without a loop."""
+    """Dates, nanoseconds since 1970 (an array of integers) or date numbers of backtrader, as dates; whole days, the usual case,
+    without a loop.
+    """
+    if isinstance(numbers, array) and numbers.typecode == "q":
+        return np.array(numbers, dtype=np.int64).view("datetime64[ns]")
     if len(numbers) and isinstance(numbers[0], np.datetime64):
         return np.array(numbers, dtype="datetime64[ns]")
     days = np.asarray(numbers, dtype=np.float64)

@@ -18,6 +18,7 @@ from tracker_strategies.analysis.breaches import bars_outside
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.analysis.goals import goals_of
+from tracker_strategies.analysis.held_rows import names_held
 from tracker_strategies.analysis.metrics import COUNTS, METRIC_KEYS, TRACKING_KEYS, not_taken, time_weighted, tracking_metrics
 
 FloatArray = NDArray[np.float64]
@@ -83,6 +84,8 @@ class RunRecord:
         Tracking error per bar that rounding to whole lots was expected to cost, RMS over the decisions; None without lots.
     stages : Stages, optional
         How decisions came about, where that was kept.
+    names_held : (T,) float, optional
+        Number of names with a position at the close; told from the weights, where these are kept.
     whole : RunRecord, optional
         The run that this is the scored part of.
     """
@@ -114,6 +117,7 @@ class RunRecord:
     invested: float = 1.0
     rounding: float | None = None
     stages: Stages | None = None
+    names_held: FloatArray = field(default_factory=lambda: np.empty(0))
     whole: RunRecord | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -122,6 +126,7 @@ class RunRecord:
             object.__setattr__(self, "blend", np.full(len(self.targets), 1.0 / len(self.targets)))
         if math.isnan(self.periods_per_year):
             object.__setattr__(self, "periods_per_year", BarLength.usual(self.dates).per_year)
+        object.__setattr__(self, "names_held", self.names_held if len(self.names_held) else names_held(self.weights))
         if self.flow is not None and not self.flow.any():
             object.__setattr__(self, "flow", None)
         object.__setattr__(self, "carried", self.flow if self.flow is None or self.carried is None else self.carried)
@@ -147,8 +152,7 @@ class RunRecord:
 
         A holiday of the index is no return of zero: what the account earned meanwhile counts with the next level.
         """
-        part = self.part
-        which, rows = part._seen_rows(target)
+        which, rows = (part := self.part)._seen_rows(target)
         growth, index = part.growth[rows], part.index[rows][:, which]
         return growth[1:] / growth[:-1] - 1.0, self._blended(index[1:] / index[:-1] - 1.0, target)
 
@@ -157,8 +161,7 @@ class RunRecord:
         r, y = self.scored(target)
         if len(r) == len(self.value) - 1:
             return r, y
-        part = self.part
-        both = np.zeros((2, len(self.value)))
+        part, both = self.part, np.zeros((2, len(self.value)))
         rows = np.arange(len(part.value))[part._seen_rows(target)[1]] + len(self.value) - len(part.value)
         both[:, rows[1:]] = r, y
         return both[0, 1:], both[1, 1:]
@@ -201,23 +204,22 @@ class RunRecord:
         """The rows from a base on. Nothing was traded on the base row; if the account got to its target at the close of that very
         bar, the trades belong to its entry, and the base has paid for them.
         """
-        entry, ends_there = self.entry, self.entry.at_close and base == self.entry.row
+        entry, cut, ends_there = self.entry, slice(base, None), self.entry.at_close and base == self.entry.row
         if base <= 0 and not ends_there:
             return self
-        cut = slice(base, None)
         value, turnover, cost = (array[cut].copy() for array in (self.value, self.turnover, self.cost))
         turnover[0] = cost[0] = 0.0
         if ends_there and len(value) > 1:
             value[0] -= cost[1]
             turnover[1] = cost[1] = 0.0
             entry = Entry(entry.begin, entry.row, base)
-        late = self.orders[self.orders["date"] > pd.Timestamp(self.dates[base])]
         return replace(
             self,
             dates=self.dates[cut],
             value=value,
             index=self.index[cut],
             weights=self.weights[cut],
+            names_held=self.names_held[cut],
             decisions=None if self.decisions is None else self.decisions[cut],
             diagnostics=None if self.diagnostics is None else self.diagnostics.iloc[cut],
             seen=None if self.seen is None else self.seen[cut],
@@ -226,7 +228,7 @@ class RunRecord:
             turnover=turnover,
             cost=cost,
             unfilled=None if self.unfilled is None else np.r_[0.0, self.unfilled[base + 1 :]],
-            orders=late.reset_index(drop=True),
+            orders=self.orders[self.orders["date"] > pd.Timestamp(self.dates[base])].reset_index(drop=True),
             breaches=None if self.breaches is None else self.breaches[self.breaches["date"] >= self.dates[base]],
             entry=entry.later(base),
             stages=None if self.stages is None else self.stages.from_row(base),
@@ -252,7 +254,7 @@ class RunRecord:
         if len(part.value) > 1:
             core["turnover"] = float(part.turnover[1:].mean())
             core["cost_bps"] = 1e4 * float((part.cost[1:] / part.value[:-1]).mean())
-            core["n_holdings"] = float((part.weights[1:] > 1e-12).sum(axis=1).mean())
+            core["n_holdings"] = float(part.names_held[1:].mean())
         core["final_value"] = float(part.value[-1])
         core |= {f"breaches_{kind}": float(bars_outside(part.breaches, kind)) for kind in ("active", "passive", "forced")}
         run = part if len(r) else self.whole or self  # of an account that never got there, all that it tried
@@ -293,8 +295,6 @@ class RunRecord:
         """What ``metrics.json`` holds: the figures, what was asked for per year, and with several indices those against each."""
         found: dict[str, Any] = self.metrics() | goals_of(self)
         if len(self.targets) > 1:
-            found["targets"] = {
-                name: {key: value for key, value in self.metrics(j).items() if key in TRACKING_KEYS}
-                for j, name in enumerate(self.targets)
-            }
+            each = {name: self.metrics(j) for j, name in enumerate(self.targets)}
+            found["targets"] = {name: {key: figures[key] for key in TRACKING_KEYS} for name, figures in each.items()}
         return found

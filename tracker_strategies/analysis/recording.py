@@ -101,6 +101,7 @@ def record_of(
         targets=tracking.names,
         symbols=holdings.symbols,
         weights=holdings.weights,
+        names_held=holdings.names_held,
         turnover=holdings.turnover,
         cost=holdings.cost,
         unfilled=holdings.unfilled,

@@ -162,6 +162,7 @@ def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callabl
     A finished run is on disk before the next begins, and before anything is drawn.
     """
     panel, keep = plan.panel, options.out is not None
+    kept = {"orders": keep, "diagnostics": keep, "stages": keep, "weights": keep or options.html is not None}
     seed = options.seed if options.market.synthetic else None
     columns = (progress_text("{task.description:>16}"), BarColumn(), progress_text("{task.completed}/{task.total} bars"))
     found = []
@@ -170,17 +171,7 @@ def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callabl
             task = progress.add_task(name, total=panel.n_bars)
             tick = _Tick(progress, task)
             try:
-                record = backtest(
-                    panel,
-                    cls,
-                    params,
-                    costs=options.costs,
-                    cash=plan.cash,
-                    on_bar=tick,
-                    orders=keep,
-                    diagnostics=keep,
-                    stages=keep,
-                )
+                record = backtest(panel, cls, params, costs=options.costs, cash=plan.cash, on_bar=tick, **kept)
             except Exception as problem:  # a user's own class may raise anything
                 raise failure_of(cls, problem) from problem
             progress.update(task, completed=panel.n_bars)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from datafeeds.errors import DataWarning
 from datafeeds.feeds.feed import PanelAssets
+from datafeeds.feeds.price_rows import PriceRows
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.volume.depth import Depth, LineDepth, PanelDepth
 
@@ -107,21 +108,12 @@ class PanelGate:
         self._clock = clock
         self._dates = panel.dates
         columns = _columns(panel.symbols, symbols)
-        close = panel.close if columns is None else panel.close[:, columns]
-        opens = close if panel.open is None else panel.open if columns is None else panel.open[:, columns]
         which = [panel.targets.index(name) for name in targets]
-        self._target = panel.target_close[:, which]
+        self._target = panel.target_close if which == [*range(len(panel.targets))] else panel.target_close[:, which]
         self._seen = None if panel.target_seen is None else panel.target_seen[:, which]
         self._members = panel.members if panel.members is None or columns is None else panel.members[:, columns]
-        self._age: NDArray[np.int64] | None = None
-        if not panel.complete:
-            last = panel.last_bar if columns is None else panel.last_bar[:, columns]
-            self._age = np.where(last >= 0, np.arange(panel.n_bars)[:, None] - last, -1)
-            self._full = (self._age == 0).all(axis=1)
-            close = np.where(last >= 0, np.take_along_axis(close, np.maximum(last, 0), axis=0), np.nan)
-            opens = np.where(self._age == 0, opens, close)
-        self._close, self._open = close, opens
-        self.nothing = no_bar(close.shape[1], len(which))
+        self._prices, self._complete = PriceRows(panel, columns), panel.complete
+        self.nothing = no_bar(self._prices.n_names, len(which))
         self._row = -1
         self._bar: Bar | None = None
         self._columns = columns
@@ -138,14 +130,14 @@ class PanelGate:
 
     def first(self) -> tuple[float, FloatArray]:
         """Date number of the first bar, and its closes."""
-        return float(self._clock.when[0]), self._close[0]
+        return float(self._clock.when[0]), self._prices.at(0)[0]
 
     def stamps(self, datas: Sequence[Any], sent: float, age: NDArray[np.int64] | None) -> list[tuple[float, int, int]]:
         """Of orders for these feeds that were sent at the bar of a date number, and fill now: the dates of the feeds then, their
         lengths then and now. `age` is that of the names at the current bar.
         """
         row = self._clock.row
-        if self._age is None:  # every feed has a bar on every row
+        if self._complete:  # every feed has a bar on every row
             return [(sent, row + (self.now() == sent), row + 1)] * len(datas)
         if self.now() == sent:
             return [(data.datetime[0], len(data), len(data)) for data in datas]
@@ -158,12 +150,12 @@ class PanelGate:
         if row < 0:
             return self.nothing
         if self._bar is None or self._row != row:
-            age = None if self._age is None or self._full[row] else self._age[row]
+            close, opens, age = self._prices.at(row)
             seen = None if self._seen is None else self._seen[row]
             fresh = seen is None or bool(seen.all())
             member = None if self._members is None else self._members[row]
             self._row = row
-            self._bar = Bar(self._dates[row], self._close[row], self._open[row], self._target[row], age, fresh, seen, member)
+            self._bar = Bar(self._dates[row], close, opens, self._target[row], age, fresh, seen, member)
             if self._depth is not None:
                 self._bar.depth = self._depth.at(row)
         return self._bar

@@ -1,0 +1,87 @@
+"""A run whose weights nobody keeps: the same figures, and memory that does not grow with bars x names."""
+
+import gc
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from datafeeds import MarketPanel
+from datafeeds.feeds.price_rows import BLOCK, PriceRows
+from tests.cli.commands import tracker
+from tests.markets import random_panel
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.runner import backtest
+
+
+def minutes(n_bars, n_assets, *, gaps):
+    rng = np.random.default_rng(1)
+    close = 50.0 * np.exp(np.cumsum(4e-4 * rng.standard_normal((n_bars, n_assets)), axis=0))
+    index = close.mean(axis=1, keepdims=True)
+    if gaps:
+        close[rng.random(close.shape) < 0.01] = np.nan
+        close[:30, 0] = np.nan  # lists later
+    when = np.datetime64("2024-01-02T09:31", "ns") + np.timedelta64(1, "m") * np.arange(n_bars)
+    return MarketPanel(when, tuple(f"A{i:02d}" for i in range(n_assets)), close, ("INDEX",), index)
+
+
+def peak(panel):
+    assert panel.complete in (True, False)  # its masks are its own
+    gc.collect()
+    tracemalloc.start()
+    backtest(panel, "pa", costs=CostModel(bps=5), orders=False, weights=False)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
+def test_memory_grows_by_at_most_200_bytes_per_bar_whatever_the_names(gaps):
+    peak(minutes(200, 3, gaps=gaps))  # what is loaded and remembered once
+    short, long = (peak(minutes(bars, 24, gaps=gaps)) for bars in (1000, 4000))
+    assert long - short < 200 * 3000, "one number for each bar and name would be 192 alone"
+
+
+@pytest.mark.parametrize("strategy", ["pa", "buy-and-hold"])
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
+def test_figures_without_weights_are_the_same(strategy, gaps):
+    panel = random_panel(n_bars=150, n_assets=5, seed=3, gaps=gaps)
+    whole, bare = (backtest(panel, strategy, costs=CostModel(bps=5), weights=keep) for keep in (True, False))
+    assert bare.weights.shape == (150, 0)
+    assert bare.decisions is None
+    np.testing.assert_array_equal(bare.names_held, whole.names_held)
+    assert whole.names_held.max() > 1
+    for start in (None, 0.5):
+        assert bare.since(start).metrics() == whole.since(start).metrics()
+
+
+def test_a_strategy_with_limits_keeps_its_weights_to_tell_of_breaches():
+    panel = random_panel(n_bars=60, n_assets=6, seed=3)
+    record = backtest(panel, "pa", {"max_weight": 0.3}, weights=False)
+    assert record.weights.shape == (60, 6)
+    assert record.breaches is not None
+
+
+def test_a_run_that_is_only_shown_has_the_figures_of_one_that_is_written(tmp_path):
+    said = []
+    for more in ([], ["--out", str(tmp_path / "run"), "--no-tearsheet"]):
+        done = tracker("run", "pa", "--data", "sample", "--json", *more)
+        said.append(json.loads(done.stdout))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("columns", [None, [3, 0, 2]], ids=["all", "some"])
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
+def test_prices_are_those_of_the_latest_bars_at_any_row(columns, gaps):
+    panel = minutes(3 * BLOCK + 7, 4, gaps=gaps)
+    which = slice(None) if columns is None else columns
+    last, rows = panel.last_bar[:, which], PriceRows(panel, columns)
+    for row in [*range(panel.n_bars), 0, 2 * BLOCK, BLOCK - 1, BLOCK, 5, panel.n_bars - 1]:
+        close, opens, age = rows.at(row)
+        known = np.take_along_axis(panel.close[:, which], np.maximum(last[row], 0)[None], axis=0)[0]
+        np.testing.assert_array_equal(close, np.where(last[row] >= 0, known, np.nan))
+        np.testing.assert_array_equal(opens, close)
+        wanted = np.where(last[row] >= 0, row - last[row], -1)
+        np.testing.assert_array_equal(np.zeros(len(close)) if age is None else age, wanted)
+        assert (age is None) == (not wanted.any())
