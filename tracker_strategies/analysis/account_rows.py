@@ -38,7 +38,8 @@ class AccountRows:
     Attributes
     ----------
     value, flow, carried : array of float
-        At the close; the cash booked on the bar, and what that counts at the close, where not all fills are looked at.
+        At the close; the cash booked on the bar, and what that counts at the close (empty as long as it is
+        the same), where not all fills are looked at.
     traded, paid : array of float
         Value of the fills over the value at the close before; commission and slippage in money.
     unfilled : array of float
@@ -82,10 +83,11 @@ class AccountRows:
 
     def _book(self, value: float) -> None:
         self.flow.append(self._booked)
-        self.carried.append(self._booked)
         at_fills: tuple[float, float] | None = getattr(self.route, "booked", None)
-        if at_fills is not None:
-            self.carried[-1] = carried_to_close(*at_fills, value, self._booked - at_fills[0])
+        carried = self._booked if at_fills is None else carried_to_close(*at_fills, value, self._booked - at_fills[0])
+        if self.carried or carried != self._booked:
+            self.carried.extend(self.flow[len(self.carried) : -1])
+            self.carried.append(carried)
 
     def _see(self, fills: Fills | None, value: float) -> None:
         tracker = self.tracker

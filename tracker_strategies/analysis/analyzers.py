@@ -103,9 +103,9 @@ class TrackingAnalyzer(bt.Analyzer):
         return np.array(self._flow) if any(self._flow) else None
 
     @property
-    def carried(self) -> FloatArray:
+    def carried(self) -> FloatArray | None:
         """(T,) what that counts at the close."""
-        return np.array(self._carried)
+        return np.array(self._carried) if self._carried else None
 
     @property
     def entry(self) -> Entry:
@@ -285,7 +285,7 @@ def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: 
         cost=np.array(analyzer._paid),
         orders=order_table((), ()),
         flow=np.array(analyzer._flow) if any(analyzer._flow) else None,
-        carried=np.array(analyzer._carried) if any(analyzer._flow) else None,
+        carried=np.array(analyzer._carried) if analyzer._carried else None,
         entry=analyzer.entry,
         **named,
     )
