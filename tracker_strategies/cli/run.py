@@ -162,7 +162,7 @@ def carry_out(plan: Plan, options: RunOptions, console: Terminal, wrote: Callabl
     A finished run is on disk before the next begins, and before anything is drawn.
     """
     panel, keep = plan.panel, options.out is not None
-    kept = {"orders": keep, "diagnostics": keep, "stages": keep, "weights": keep or options.html is not None}
+    kept: dict[str, Any] = {"orders": keep, "diagnostics": keep, "stages": keep, "weights": keep or options.html is not None}
     seed = options.seed if options.market.synthetic else None
     columns = (progress_text("{task.description:>16}"), BarColumn(), progress_text("{task.completed}/{task.total} bars"))
     found = []
