@@ -9,15 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.markets import random_panel
+from tracker_strategies.analysis.pages.charts import chart_style
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research import replay
 from tracker_strategies.research.leaderboard import rivals
-from tracker_strategies.research.leaderboard.page import leaderboard_page
+from tracker_strategies.research.leaderboard.page import frontiers, leaderboard_page
 from tracker_strategies.research.leaderboard.rivals import SkfolioTracker, has_skfolio
 from tracker_strategies.research.leaderboard.run import SKFOLIO, entrant, entrants, market_name, open_markets, run_leaderboard
-from tracker_strategies.research.leaderboard.tables import factors, markdown, tables, versus
+from tracker_strategies.research.leaderboard.tables import factors, identical, markdown, tables, versus
 from tracker_strategies.research.sweeps.running.driver import Unwatched
 from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
 
@@ -135,6 +136,37 @@ def test_the_page_stands_alone_and_has_both_frontiers_of_every_market(result):
     assert "http" not in page.replace("http-equiv", "")
     assert "&lt;one&gt;" in page
     assert "Survivorship bias" in page
+
+
+def test_rows_that_are_one_portfolio_are_said_to_be_and_why():
+    names = ("rls", "discounted-vaw", "multi-index", "pa", "sparse-pls", "recursive-lars", "random-portfolio", "equal-weight")
+    found = run_leaderboard({"one": PANELS["one"]}, entrants(names))
+    said = identical(found["rows"])
+    assert [words.split(": ")[1].split(".")[0] for words in sorted(said)] == [
+        "discounted-vaw, rls",
+        "multi-index, pa",
+        "random-portfolio, recursive-lars, sparse-pls",
+    ]
+    assert all(len(words.split(". ")) > 2 for words in said)
+    page, text = leaderboard_page(found, "x"), markdown(found, "x")
+    assert all(words in page and words in text for words in said)
+    other = [{**row, "turnover": row["turnover"] * (1 + 1e-6 * i)} for i, row in enumerate(found["rows"])]
+    assert identical(other) == []
+
+
+def test_the_legend_names_what_is_drawn_and_baselines_are_no_trackers(result):
+    (row,) = [r for r in result["rows"] if (r["market"], r["strategy"], r["group"]) == ("one", "pa", "strategies")]
+    with chart_style():
+        labels = {
+            names: [label for label, _ in frontiers("one", [{**row, "strategy": name} for name in names])[0].legend]
+            for names in (("pa",), ("equal-weight",), ("pa", "random-portfolio"), ("constant-weight", "replicate"))
+        }
+    assert labels == {
+        ("pa",): ["Trackers"],
+        ("equal-weight",): ["Rivals and baselines"],
+        ("pa", "random-portfolio"): ["Trackers", "Rivals and baselines"],
+        ("constant-weight", "replicate"): ["Rivals and baselines"],
+    }
 
 
 def test_the_command_writes_page_numbers_and_markdown(market_file, tmp_path):

@@ -165,6 +165,8 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     console = Terminal()
     for market, group, rows in tables.tables(result):
         console.print(_table(f"{market}: {group}", short, [tables.cells(row, judged=False) for row in rows]))
+        for same in tables.identical(rows):
+            console.print(same, style="yellow", highlight=False, soft_wrap=True)
         if len(judged := tables.judged_of(rows)) > 1:
             print_judged(judged)
     if found := tables.factors(result):

@@ -34,14 +34,17 @@ from tracker_strategies.research.leaderboard.tables import (
     SURVIVORS,
     cells,
     factors,
+    identical,
     judged_of,
     tables,
 )
 from tracker_strategies.research.sweeps.running.store import read_rows
+from tracker_strategies.strategies.registry import NAMES
 
 #: Points that are named in a chart wherever they lie; others only on the frontier.
 NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
-RIVALS = ("slait", "skfolio", "equal-weight", "buy-and-hold")
+#: What trackers have to beat: those of others, the baselines, and names drawn by lot.
+RIVALS = ("slait", "skfolio", "random-portfolio", *(name for name, (family, _) in NAMES.items() if family == "baselines"))
 TITLE = "Trackers on the same bars"
 
 
@@ -102,9 +105,9 @@ def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
             own = [i for i, row in enumerate(rows) if row["strategy"] == RECOMMENDED]
             table = Table(HEAD, [cells(row) for row in rows], own=own)
             drawn = frontiers(market, rows) if group == "strategies" else []
-            sections.append((_heading(market, group), drawn, table))
+            sections.append((_heading(market, group), drawn, table, identical(rows)))
     if found := factors(result):
-        sections.append(("What each part is worth", [], Table(FACTOR_HEAD, found)))
+        sections.append(("What each part is worth", [], Table(FACTOR_HEAD, found), []))
     return render(
         "leaderboard.html",
         title=TITLE,
@@ -133,8 +136,10 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     te, other = np.array([1e4 * row["te_rms"] for row in rows]), np.array([row[key] for row in rows])
     edge = pareto(te, sign * other)
     ax.plot(te[edge], other[edge], color=SOFT, linewidth=1.2)
+    drawn = set()
     for i, row in enumerate(rows):
         colour = INDEX if row["strategy"] in RIVALS else PORTFOLIO
+        drawn.add(colour)
         ax.plot([te[i]], [other[i]], color=colour, marker="o", markersize=6.0, linestyle="none", alpha=0.8)
         if row["strategy"] in NAMED or i in edge:
             right = te[i] > np.sqrt(te.min() * te.max())
@@ -147,6 +152,8 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     ax.margins(0.08)
     ax.grid(visible=True, axis="both")
     percent_axis(ax.yaxis)
-    legend = (("Trackers", PORTFOLIO), ("Rivals and baselines", INDEX), ("Best trade-offs", SOFT))
+    legend = [(words, colour) for words, colour in (("Trackers", PORTFOLIO), ("Rivals and baselines", INDEX)) if colour in drawn]
+    if len(edge) > 1:
+        legend.append(("Best trade-offs", SOFT))
     note = f"Across: tracking error, bp a bar, log scale. {up}"
     return finish(figure, f"{market}: tracking error and {words}", legend, note)

@@ -21,6 +21,17 @@ HEAD = (
     "names",
     "ms a bar",
 )
+#: Figures in which rows that are one portfolio agree.
+COMPARED = ("te_rms", "tracking_difference", "turnover", "n_holdings", "n_bars", *(f"net_excess_{cost}" for cost in COSTS))
+#: Why strategies may be one portfolio.
+REASONS = (
+    (
+        {"sparse-pls", "recursive-lars", "random-portfolio"},
+        "They differ in the names that they choose; none was left out here, and the weights of all names are the same fit.",
+    ),
+    ({"discounted-vaw", "rls"}, "Discounted VAW without a hint is recursive least squares with the same forgetting."),
+    ({"multi-index", "pa"}, "With one index multi-index is PA."),
+)
 #: Ratios within this of one are no difference.
 SAME = 0.02
 SURVIVORS = (
@@ -53,6 +64,23 @@ def cells(row: Row, *, judged: bool = True) -> list[str]:
         f"{row['n_holdings']:.0f}",
         f"{row['ms_per_bar']:.3f}",
     ]
+
+
+def identical(rows: Sequence[Row]) -> list[str]:
+    """A sentence for each set of rows that are the same in every figure but the time, with the reason where it is known."""
+    sets: list[list[Row]] = []
+    for row in (row for row in rows if not row["error"]):
+        for same in sets:
+            if all(math.isclose(row[key], same[0][key], rel_tol=1e-9, abs_tol=1e-15) for key in COMPARED):
+                same.append(row)
+                break
+        else:
+            sets.append([row])
+    found = []
+    for names in (sorted(row["strategy"] for row in same) for same in sets if len(same) > 1):
+        why = " ".join(words for those, words in REASONS if len(those.intersection(names)) > 1)
+        found.append(f"Identical in every figure: {', '.join(names)}. They are one portfolio, not {len(names)}. {why}".strip())
+    return found
 
 
 def judged_of(rows: Sequence[Row]) -> dict[str, Judged]:
@@ -184,6 +212,7 @@ def markdown(result: Mapping[str, Any], command: str, *, heading: bool = True) -
         if group != "strategies":
             parts.append(f"#### {market}: {group}")
         parts.append(_table(HEAD, [cells(row) for row in rows]))
+        parts += identical(rows)
     if ablation:
         parts.append("### What each part is worth\n\nEvery combination of members, coordinates and cost term, on the same bars.")
         parts.append(_table(("setting", *(f"{m}: TE bp / turnover %" for m, _ in ablation)), _pivot(ablation)))
