@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.research.reproductions.papers import Asked, reproduce
-from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, in_words
+from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, criteria, in_words
 
 
 def run_reproduction(paper: str, out: str, *, sets: int, runs: int, data: Sequence[str], seed: int, force: bool = False) -> None:
@@ -43,7 +43,7 @@ def show_answers(found: Mapping[str, Any], console: Terminal) -> None:
         colour = colours.get(claim["verdict"], "yellow")
         console.print(styled((f"{claim['verdict']:>14}", colour), f"  {claim['claim']} ", (f"({claim['tested']})", "dim")))
     console.print(f"claims of the paper: {in_words(claims)}")
-    criteria = {name: kept for name, kept in found["accepted"].items() if name != "all"}
-    missed = [name for name, kept in criteria.items() if not kept]
-    missing = f"; does not hold: {', '.join(missed)}" if missed else ""
-    console.print(f"criteria of the experiment: {len(criteria) - len(missed)} of {len(criteria)} hold{missing}")
+    tested = criteria(found["accepted"])
+    missed = [words for words, met in tested.items() if not met]
+    missing = f"; not met: {'; '.join(missed)}" if missed else ""
+    console.print(f"criteria of the experiment: {len(tested) - len(missed)} of {len(tested)} met{missing}")

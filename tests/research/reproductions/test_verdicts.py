@@ -1,5 +1,6 @@
 """Verdicts test the whole sentence: results made to break one part of it must flip them, and noise must never help."""
 
+import html
 from zlib import crc32
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from tests.research.reproductions.test_apas import data_sets
 from tracker_strategies.analysis.pages.page import part
 from tracker_strategies.research.reproductions.adagrad import _claims as adagrad_claims
-from tracker_strategies.research.reproductions.adagrad import diagonal_example, full_example
+from tracker_strategies.research.reproductions.adagrad import diagonal_example, full_example, reproduce_adagrad
 from tracker_strategies.research.reproductions.apas.claims import COMBINATIONS, claims, real_claims
 from tracker_strategies.research.reproductions.apas.experiment import APAS_PAPER, LEARNERS, REAL, RIVALS, TABLE_2
 from tracker_strategies.research.reproductions.apas.runs import LAMS, Method, Runs
@@ -17,8 +18,9 @@ from tracker_strategies.research.reproductions.ispls.claims import simulation_cl
 from tracker_strategies.research.reproductions.ispls.market_claims import PRINTED, RANDOM_EXCESS, market_claims, small_claims
 from tracker_strategies.research.reproductions.ispls.runs import ALPHAS, CHECKPOINTS, RIVAL_SIZES, ROC_SIZES, WINDOWS
 from tracker_strategies.research.reproductions.ispls.summary import summary
-from tracker_strategies.research.reproductions.page import claims_table, claims_tile
+from tracker_strategies.research.reproductions.page import claims_table, claims_tile, paper_page
 from tracker_strategies.research.reproductions.vaw import _claims as vaw_claims
+from tracker_strategies.research.reproductions.vaw import reproduce_vaw
 from tracker_strategies.research.reproductions.verdicts import (
     CONFIRMED,
     NOT_CONFIRMED,
@@ -28,6 +30,7 @@ from tracker_strategies.research.reproductions.verdicts import (
     above,
     answer,
     below,
+    criteria,
     exact,
     in_words,
     positive,
@@ -439,3 +442,34 @@ def test_adagrad_sentences_flip_one_by_one():
         assert adagrad_claims(wrong, bases)[place]["verdict"] == NOT_CONFIRMED
     for edit in ({"adagrad": 9.1}, {"ogd": 9.0}, {"inside_ball": False}):
         assert adagrad_claims(examples, [*bases[:2], {**bases[2], **edit}])[3]["verdict"] == NOT_CONFIRMED
+
+
+@pytest.mark.parametrize("make", [reproduce_adagrad, reproduce_vaw])
+def test_a_page_speaks_of_claims_criteria_and_verdicts_and_shows_no_keys(make):
+    result = {"tables": {}, "charts": {}, **make()}
+    page = paper_page(result, "A paper")
+    for words in ("<th>Claim</th>", "<th>Criterion</th>", "<th>Verdict</th>"):
+        assert words in page
+    assert len(criteria(result["accepted"])) == len(result["accepted"]) - 1
+    for key, words in zip(result["accepted"], criteria(result["accepted"]), strict=False):
+        assert key != words
+        assert words in html.unescape(page)
+        assert key not in page
+        assert key.replace("_", " ") not in page
+
+
+def test_criteria_of_every_paper_are_words():
+    names = ("mdte_lam_0.05", "mdte_rises_with_lam", "return_at_lam_0.05_above_0.02", "pa_return_below_0.006")
+    assert list(criteria(dict.fromkeys(names, True))) == [
+        "MDTE at λ = 0.05 as expected",
+        "MDTE rises with λ",
+        "return at λ = 0.05 above 0.02",
+        "return of PA below 0.006",
+    ]
+
+
+def test_too_few_runs_is_a_verdict_on_the_page():
+    claim = answer("It is better.", "0.1 on 3 runs", [positive([0.1, 0.1, 0.1])])
+    page = paper_page({"paper": "P", "claims": [claim], "accepted": {"all": True}, "tables": {}, "charts": {}}, "A paper")
+    assert '<span class="open">too few runs</span>' in page
+    assert "confirmed; 1 too few runs" in page

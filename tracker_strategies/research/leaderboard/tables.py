@@ -29,7 +29,10 @@ REASONS = (
         {"sparse-pls", "recursive-lars", "random-portfolio"},
         "They differ in the names that they choose; none was left out here, and the weights of all names are the same fit.",
     ),
-    ({"discounted-vaw", "rls"}, "Discounted VAW without a hint is recursive least squares with the same forgetting."),
+    (
+        {"discounted-vaw", "rls"},
+        "With the same forgetting both hold the weights of recursive least squares; they differ in their forecasts.",
+    ),
     ({"multi-index", "pa"}, "With one index multi-index is PA."),
 )
 #: Ratios within this of one are no difference.

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from datafeeds.files import write_json
 from tracker_strategies.analysis.pages.charts import INDEX, LOSS, OTHERS, PORTFOLIO, Chart, chart_style, curve, finish, panels
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, render, write_page
-from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, tally
+from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, criteria, tally
 
 COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
 
@@ -62,6 +62,7 @@ def paper_page(
         lead=f"{result['paper']} {lead}".strip(),
         tiles=[claims_tile(all_claims(result)), *tiles, _criteria_tile(result["accepted"])],
         claims=claims_table(result["claims"]),
+        criteria=criteria_table(result["accepted"]),
         differences=differences,
         sections=[_figures(result)] if sections is None else sections,
         setup=setup,
@@ -78,18 +79,22 @@ def claims_tile(claims: Sequence[Mapping[str, str]]) -> Tile:
 
 
 def _criteria_tile(accepted: Mapping[str, bool]) -> Tile:
-    missed = [name.replace("_", " ") for name, kept in accepted.items() if not kept and name != "all"]
-    kept, of = len(accepted) - 1 - len(missed), len(accepted) - 1
-    word = Cell("accepted", kind="good") if accepted["all"] else Cell("not accepted", kind="bad")
-    words = ("criteria met, ", word, f": misses {', '.join(missed)}" if missed else "")
-    return Tile("Is it the experiment?", Cell(f"{kept} of {of}", value=kept), words)
+    found = list(criteria(accepted).values())
+    word = Cell("this is the experiment", kind="good") if all(found) else Cell("not the experiment to the letter", kind="bad")
+    return Tile("Criteria of the experiment", Cell(f"{sum(found)} of {len(found)}", value=sum(found)), ("met: ", word))
+
+
+def criteria_table(accepted: Mapping[str, bool]) -> Table:
+    """By what a run is the experiment, with the verdict on each criterion."""
+    verdicts = {True: Cell("met", kind="good"), False: Cell("not met", kind="bad")}
+    return Table(("Criterion", "Verdict"), [(words, verdicts[met]) for words, met in criteria(accepted).items()])
 
 
 def claims_table(claims: Sequence[Mapping[str, str]]) -> Table:
     """What a paper says, what was found, and the verdict."""
     kinds = {CONFIRMED: "good", NOT_CONFIRMED: "bad"}
     rows = [(c["claim"], c["found"], Cell(c["verdict"], c["tested"], kind=kinds.get(c["verdict"], "open"))) for c in claims]
-    return Table(("The paper", "Here", "Verdict"), rows, kind="words")
+    return Table(("Claim", "Found", "Verdict"), rows, kind="words")
 
 
 def _figures(result: Mapping[str, Any]) -> Section:

@@ -7,6 +7,7 @@ were *too few runs* to tell: noise never turns a miss into a hit.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
@@ -99,6 +100,35 @@ def tally(claims: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def in_words(claims: Sequence[Mapping[str, Any]]) -> str:
     """The same as one line: ``7 confirmed, 5 not confirmed, 2 too few runs``."""
     return ", ".join(f"{n} {word}" for word, n in tally(claims).items()) or "none"
+
+
+#: Names of criteria in ``NAME.json``, and what they say.
+_CRITERIA = (
+    (r"mdte_lam_(.+)", r"MDTE at λ = \1 as expected"),
+    (r"mdte_rises_with_lam", "MDTE rises with λ"),
+    (r"return_at_lam_(.+)_above_(.+)", r"return at λ = \1 above \2"),
+    (r"pa_return_below_(.+)", r"return of PA below \1"),
+    (r"exact_gamma_(.+)", r"loss at discount \1 is that of the formula"),
+    (r"printed_gamma_(.+)", r"loss at discount \1 to the printed digit"),
+    (r"meta_hint_(\w+)_below_(.+)", r"loss of the vote with hint \1 below \2"),
+    (r"(diagonal|full)_(\d+)_adagrad", r"\1 matrix, d = \2: loss of AdaGrad as known"),
+    (r"(diagonal|full)_(\d+)_ogd_early", r"\1 matrix, d = \2: early loss of gradient descent as known"),
+    (r"(diagonal|full)_(\d+)_ogd", r"\1 matrix, d = \2: loss of gradient descent as known"),
+    (r"(diagonal|full)_(\d+)_adagrad_loses_d", r"\1 matrix, d = \2: AdaGrad loses d"),
+    (r"(diagonal|full)_(\d+)_descent_above_bound", r"\1 matrix, d = \2: gradient descent loses at least the bound"),
+)
+
+
+def criteria(accepted: Mapping[str, bool]) -> dict[str, bool]:
+    """The criteria by which a run is the experiment, in words, and whether each is met."""
+    return {_criterion(name): met for name, met in accepted.items() if name != "all"}
+
+
+def _criterion(name: str) -> str:
+    for pattern, words in _CRITERIA:
+        if found := re.fullmatch(pattern, name):
+            return found.expand(words)
+    return name
 
 
 def all_claims(result: Mapping[str, Any]) -> list[Mapping[str, str]]:
