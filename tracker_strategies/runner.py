@@ -76,7 +76,7 @@ def check_run(
     liquid = Liquidity.of({**default_params(cls), **chosen}) is not None
     if liquid:
         require_volume(panel)
-    if (flows := flows_of(chosen.get("flows"))) is not None:
+    if (flows := flows_of(chosen.get("cash_flows"))) is not None:
         flows.check(panel.dates[0], panel.dates[-1], limited=liquid)
     if chosen.get("index_weights") is not None:
         check_weights(cls, index_weights(chosen["index_weights"], panel.symbols).dates, panel.dates)

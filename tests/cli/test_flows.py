@@ -36,7 +36,7 @@ def test_a_run_folder_keeps_them(csv, flows, tmp_path):
     assert table["flow"].sum() == 250_000 - 100_000 + 1000 * (table.index.to_period("M").nunique() - 1)
     assert (table["flow_at_close"] != 0.0).sum() == (table["flow"] != 0.0).sum()
     told = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert told["params"]["flows"]["each"] == "1000.0/month"
+    assert told["params"]["cash_flows"]["each"] == "1000.0/month"
     shown = tracker("compare", tmp_path / "run", "--json")
     assert json.loads(shown.stdout)["te_rms"] == json.loads((tmp_path / "run" / "metrics.json").read_text())["te_rms"]
 

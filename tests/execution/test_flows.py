@@ -35,7 +35,7 @@ COSTS = CostModel(bps=5, slippage_bps=2)
 @pytest.mark.parametrize("params", [{}, {"rebalance": 7}, {"max_weight": 0.4, "min_cash": 0.02}], ids=str)
 def test_a_flow_changes_no_return(way, fill, params):
     chosen = {"fill": fill, **params}
-    without, run = backtest(PANEL, "ensemble", chosen), WAYS[way](PANEL, "ensemble", {**chosen, "flows": FLOWS})
+    without, run = backtest(PANEL, "ensemble", chosen), WAYS[way](PANEL, "ensemble", {**chosen, "cash_flows": FLOWS})
     assert run.flow.sum() == pytest.approx(4e5)
     np.testing.assert_allclose(run.returns, without.returns, rtol=0, atol=1e-12)
     for key in ("te_rms", "te_centred", "tracking_difference", "excess_log_return"):
@@ -47,7 +47,7 @@ def test_a_flow_changes_no_return(way, fill, params):
 
 def test_many_contributions_change_no_return_either():
     long = random_panel(400, 4, seed=9, ohlc=True)
-    without, run = (replay(long, "pa", {"coordinates": "shares", **more}) for more in ({}, {"flows": "1000/week"}))
+    without, run = (replay(long, "pa", {"coordinates": "shares", **more}) for more in ({}, {"cash_flows": "1000/week"}))
     assert np.count_nonzero(run.flow) > 50
     assert run.metrics()["tracking_difference"] == pytest.approx(without.metrics()["tracking_difference"], abs=1e-12)
     assert run.metrics()["te_rms"] == pytest.approx(without.metrics()["te_rms"], abs=1e-12)
@@ -57,7 +57,7 @@ def test_many_contributions_change_no_return_either():
 @pytest.mark.parametrize("panel", [PANEL, GAPS], ids=["whole", "gaps"])
 @pytest.mark.parametrize("params", [{}, {"lot": 1, "max_weight": 0.5}, {"rebalance": "monthly"}], ids=str)
 def test_replay_and_both_brokers_agree_with_costs_lots_and_halts(fill, panel, params):
-    chosen = {"fill": fill, "flows": FLOWS, **params}
+    chosen = {"fill": fill, "cash_flows": FLOWS, **params}
     truth, *others = (way(panel, "pa", chosen, costs=COSTS) for way in WAYS.values())
     assert np.count_nonzero(truth.flow) == 3
     for other in others:
@@ -69,7 +69,7 @@ def test_replay_and_both_brokers_agree_with_costs_lots_and_halts(fill, panel, pa
 
 
 def test_shares_stay_whole():
-    orders = backtest(PANEL, "pa", {"lot": 10, "flows": FLOWS}).orders
+    orders = backtest(PANEL, "pa", {"lot": 10, "cash_flows": FLOWS}).orders
     assert (orders["size"] % 10 == 0).all()
     assert orders["date"].isin([np.datetime64(day) for day in FLOWS]).any()
 
@@ -77,17 +77,17 @@ def test_shares_stay_whole():
 @pytest.mark.parametrize("fill", ["next_open", "close", "open"])
 def test_no_flow_is_known_before_its_decision(fill):
     later = {**FLOWS, DAYS[45]: 9e5}
-    one, other = (backtest(PANEL, "pa", {"fill": fill, "flows": flows}, costs=COSTS) for flows in (FLOWS, later))
+    one, other = (backtest(PANEL, "pa", {"fill": fill, "cash_flows": flows}, costs=COSTS) for flows in (FLOWS, later))
     np.testing.assert_array_equal(one.value[:45], other.value[:45])
     assert one.value[46] != other.value[46]
-    check_no_lookahead("pa", PANEL, {"fill": fill, "flows": FLOWS}, costs=COSTS)
+    check_no_lookahead("pa", PANEL, {"fill": fill, "cash_flows": FLOWS}, costs=COSTS)
 
 
 @pytest.mark.parametrize("fill", ["next_open", "close", "open"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_withdrawal_larger_than_the_account_is_refused_with_its_date(way, fill):
     with pytest.raises(AccountError, match=rf"the withdrawal of 5,000,000\.00 on {DAYS[9]} is larger than the account, which is"):
-        WAYS[way](PANEL, "pa", {"fill": fill, "flows": {DAYS[9]: -5e6}})
+        WAYS[way](PANEL, "pa", {"fill": fill, "cash_flows": {DAYS[9]: -5e6}})
 
 
 def test_a_flow_of_a_holiday_is_booked_on_the_next_bar_and_several_are_added_up():
@@ -124,7 +124,7 @@ def test_contributions_come_on_the_first_bar_of_a_period():
 def test_what_cannot_be_meant_is_refused(given, words):
     for engine in (replay, backtest):
         with pytest.raises(ParameterError, match=words):
-            engine(PANEL, "pa", {"flows": given})
+            engine(PANEL, "pa", {"cash_flows": given})
 
 
 def run_in_cerebro(strategy, **params):
@@ -148,7 +148,7 @@ def test_add_cash_in_a_cerebro_of_ones_own_is_booked_where_backtrader_books_it()
                 self.broker.add_cash(300_000.0)
 
     plain, drag, both = (
-        record_of(run_in_cerebro(cls, flows=flows)) for cls, flows in ((PATracker, None), (Saver, None), (Saver, FLOWS))
+        record_of(run_in_cerebro(cls, cash_flows=flows)) for cls, flows in ((PATracker, None), (Saver, None), (Saver, FLOWS))
     )
     assert np.flatnonzero(drag.flow).tolist() == [20]
     np.testing.assert_allclose(drag.returns[:20], plain.returns[:20], rtol=0, atol=1e-12)
@@ -158,7 +158,7 @@ def test_add_cash_in_a_cerebro_of_ones_own_is_booked_where_backtrader_books_it()
 
 
 def test_the_fund_of_the_broker_does_not_take_a_flow_for_a_gain():
-    plain, run = (run_in_cerebro(PATracker, flows=flows).broker for flows in (None, FLOWS))
+    plain, run = (run_in_cerebro(PATracker, cash_flows=flows).broker for flows in (None, FLOWS))
     assert run.fundvalue == pytest.approx(plain.fundvalue, rel=1e-12)
 
 
@@ -167,7 +167,7 @@ def test_a_tracker_with_a_part_of_the_account_gets_its_own_flows():
     IndexData(PANEL).add_to(cerebro)
     cerebro.broker.setcash(1_000_000.0)
     for flows in (FLOWS, None):
-        cerebro.addstrategy(PATracker, capital=0.5, flows=flows)
+        cerebro.addstrategy(PATracker, capital=0.5, cash_flows=flows)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     one, other = (run.analyzers.tracking for run in cerebro.run())
     assert one.flow.sum() == pytest.approx(4e5)

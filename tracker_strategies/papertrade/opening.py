@@ -79,7 +79,7 @@ def write_account(
         raise ParameterError(
             f"cash={options['cash']!r}: the holdings say how much cash there is; say it there, or leave them out"
         )
-    if chosen.get("flows") is not None:
+    if chosen.get("cash_flows") is not None:
         raise ParameterError("flows: a paper account books money when it comes; leave them out, and adopt what the broker holds")
     if options.get("broker") == "alpaca":
         options = {"clock": "wall", **options, **cash_at_alpaca(options)}

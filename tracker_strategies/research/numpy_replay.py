@@ -124,7 +124,7 @@ def replay(
     log: list[FillColumns] = []
     held = settle_holdings(p, panel.symbols)
     sizes = np.zeros(panel.n_assets) if held is None else held
-    flows = flows_of(p.flows)
+    flows = flows_of(p.cash_flows)
     if is_plain(panel, tracker) and not orders and flows is None:
         path = plain_path(panel, tracker, cash, sizes)
     else:

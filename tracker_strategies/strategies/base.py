@@ -68,7 +68,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         :class:`~tracker_strategies.algorithms.Holdings`. "holdings" is its old name
       - ``index_weights`` (None): known weights of the index: a mapping from dates to symbols and weights, or a file of symbol,
         weight, date. A row counts from the bar after its date. The learner starts there; for ensembles they are the prior too
-      - ``flows`` (None): money paid in and taken out: a mapping from dates to amounts, a file of date and amount, or "1000/month"
+      - ``cash_flows`` (None): money paid in and out: a mapping from dates to amounts, a file of date and amount, or "1000/month"
       - ``mandate`` (None): limits that hold in every decision: a :class:`~tracker_strategies.execution.Mandate`, a mapping of its
         keys, or the path of a TOML file with them. Every key is a param too, with the same meaning: ``max_names``,
         ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
@@ -111,7 +111,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ("bars_a_year", None),
         ("coordinates", "weights"),
         ("index_weights", None),
-        ("flows", None),
+        ("cash_flows", None),
         ("mandate", None),
         *((limit.name, limit.default or None) for limit in fields(Mandate)),
         ("max_tracking_error", None),
@@ -254,7 +254,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         capital = share_of(self.p.capital, others, broker)
         part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
-        self.route = TrackerRoute(self, part, flows_of(self.p.flows))
+        self.route = TrackerRoute(self, part, flows_of(self.p.cash_flows))
         alone = len(self.cerebro.strats) == 1 and part.capital is None
         if self.p.broker == "basket" and self._rows and alone:
             broker.open_lane(part, self.gate)

@@ -56,7 +56,7 @@ class KnownOptions:
     ] = None
 
     def flow_params(self, panel: MarketPanel) -> tuple[dict[str, Any], list[str]]:
-        """The parameter ``flows`` in plain values, nothing where there are none; and which of them come too late."""
+        """The parameter ``cash_flows`` in plain values, nothing where there are none; and which of them come too late."""
         if self.flows is None and self.contribute is None:
             return {}, []
         from tracker_strategies.execution.holdings.flows import contribution, flows_of
@@ -66,7 +66,7 @@ class KnownOptions:
         if self.contribute is not None:
             amount, period = contribution(self.contribute)
             given["each"] = f"{amount!r}/{period}"
-        return {"flows": given}, [] if found is None else found.check(panel.dates[0], panel.dates[-1])
+        return {"cash_flows": given}, [] if found is None else found.check(panel.dates[0], panel.dates[-1])
 
     def refuse_flows(self, instead: str) -> None:
         """Refuse flows where a command cannot book them; `instead` says what to do."""

@@ -63,7 +63,7 @@ class Flows:
         return count // 3 if self.period == "quarter" else count
 
     def plain(self) -> Any:
-        """As the param ``flows`` takes it, in plain values."""
+        """As the param ``cash_flows`` takes it, in plain values."""
         found: dict[str, Any] = dict(zip(self.days, self.amounts, strict=True))
         return found | ({"each": f"{self.each!r}/{self.period}"} if self.each else {})
 
@@ -85,7 +85,7 @@ class Flows:
 
 
 def flows_of(given: Any) -> Flows | None:
-    """The param ``flows``: a mapping, a path, contributions in words, or :class:`Flows`; None for none.
+    """The param ``cash_flows``: a mapping, a path, contributions in words, or :class:`Flows`; None for none.
 
     Examples
     --------
