@@ -112,7 +112,7 @@ def test_money_that_comes_with_the_orders_is_invested_as_a_backtest_does_it(flow
         PANEL, open=np.vstack([PANEL.open[:1], PANEL.close[:-1]]), high=None, low=None, volume=None
     )  # no gap at the open
     plan = orders_for(flat.rows(0, T + 1), "pa", Account(2500.0, HELD), params, costs=COSTS, flow=flow)
-    run = {**params, "holdings": HELD, "trade_from": DAY, "flows": {str(PANEL.dates[T + 1])[:10]: flow}}
+    run = {**params, "holdings": HELD, "trade_from": DAY, "cash_flows": {str(PANEL.dates[T + 1])[:10]: flow}}
     record = replay(flat.rows(0, T + 3), "pa", run, costs=COSTS, cash=2500.0, orders=True)
     np.testing.assert_allclose(signed(plan, PANEL.symbols), sent(record, PANEL.symbols, PANEL.dates[T + 1]), rtol=0, atol=1e-9)
     assert plan.figures["cash_after"] >= -1e-9

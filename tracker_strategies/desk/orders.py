@@ -55,7 +55,7 @@ _OTHERS = {
     "holdings": "the account says what is held",
     "trade_from": "the last bar is the first that trades",
     "capital": "give an account that holds this tracker's part only",
-    "flows": "say with flow= what comes in or goes out with these orders",
+    "cash_flows": "say with flow= what comes in or goes out with these orders",
 }
 
 

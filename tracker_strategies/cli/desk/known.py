@@ -71,7 +71,7 @@ class KnownOptions:
     def refuse_flows(self, instead: str) -> None:
         """Refuse flows where a command cannot book them; `instead` says what to do."""
         if self.flows is not None or self.contribute is not None:
-            raise ParameterError(f"--flows and --contribute are for run and compare: {instead}")
+            raise ParameterError(f"--flows and --contribute are for run, compare and orders: {instead}")
 
     def check_known(self) -> None:
         """Refuse what can be told without reading a file."""

@@ -30,7 +30,6 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
     check_params(cls, options.params)
     check_account_name(options.account_name)
     check_format(options.broker, options.time_in_force, options.limits.lot)
-    options.refuse_flows("count money that is there tomorrow into the CASH row of the holdings, or into --cash")
     _ = options.costs
     panel = until(options.market.open(), options.as_of)
     checked = check_session(panel, options.calendar or "XNYS", as_of=options.as_of)
