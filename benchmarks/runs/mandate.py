@@ -94,6 +94,7 @@ def tracking(report: Report, name: str, panel: MarketPanel, limits: dict[str, An
     for kind, m in (("ensemble, no limits", free), ("ensemble", ours)):
         report.rows.append({"market": name, "limits": kind, "TE bp": 1e4 * m["te_rms"], "turnover": m["turnover"]})
     report.claim(f"{name}: decisions that break a limit", ours["breaches_active"], at_most=0.0)
+    report.claim(f"{name}: turnover within limits over that without", ours["turnover"] / free["turnover"], at_most=1.2)
     if has_skfolio():
         te, turnover = skfolio(panel, limits)
         report.rows.append({"market": name, "limits": "skfolio", "TE bp": 1e4 * te, "turnover": turnover})

@@ -128,6 +128,14 @@ def test_one_sentence_tells_it() -> None:
     assert limits_told(pd.DataFrame(columns=list(COLUMNS)), 12) == "limits kept in 12 of 12 decisions"
 
 
+def test_the_sentence_counts_names_where_a_count_was_exceeded() -> None:
+    day = pd.Timestamp("2020-01-02")
+    count, share = (day, "max_names", "", 6.0, 5.0, "passive", ""), (day, "max_sector", "Tech", 0.21, 0.2, "passive", "")
+    told = [limits_told(pd.DataFrame(rows, columns=list(COLUMNS)), 9) for rows in ([count], [count, share])]
+    assert told[0].endswith("passive on 1 bars, at most 1 name too many")
+    assert told[1].endswith("passive on 1 bars, at most 1 percentage points and 1 name too many")
+
+
 class WithHoldings(PATracker):
     """An account that holds a third of its value in one name when the run begins."""
 

@@ -94,10 +94,11 @@ def breach_table(
         if fresh[t] or t in forced:
             standing = forced.get(t, set())
     rows.sort(key=lambda row: row[0])
-    return pd.DataFrame(
-        [(dates[t], limit, item, value, bound, kind, REASONS[kind]) for t, limit, item, value, bound, kind in rows],
-        columns=list(COLUMNS),
-    ).astype({"date": "datetime64[ns]", "value": float, "bound": float})
+    columns = dict(zip(("date", "limit", "item", "value", "bound", "kind"), zip(*rows, strict=True), strict=True)) if rows else {}
+    found = {name: list(columns.get(name, ())) for name in COLUMNS}
+    found["reason"] = [REASONS[kind] for kind in found["kind"]]
+    numbers = {name: np.array(found[name], dtype=np.float64) for name in ("value", "bound")}
+    return pd.DataFrame(found | numbers | {"date": dates[np.array(found["date"], dtype=np.intp)].astype("datetime64[ns]")})
 
 
 def _first(made: NDArray[np.bool_]) -> int:
@@ -166,7 +167,7 @@ def _outside(
 
 def bars_outside(breaches: pd.DataFrame | None, kind: str) -> int:
     """Number of bars with a breach of a kind."""
-    return 0 if breaches is None else int(breaches.loc[breaches["kind"] == kind, "date"].nunique())
+    return 0 if breaches is None else len(np.unique(breaches["date"].to_numpy()[breaches["kind"].to_numpy() == kind]))
 
 
 def limits_told(breaches: pd.DataFrame, n_bars: int) -> str:
@@ -178,7 +179,13 @@ def limits_told(breaches: pd.DataFrame, n_bars: int) -> str:
         text += f"; {forced} forced ({names})"
     passive = breaches[breaches["kind"] == "passive"]
     if len(passive):
-        shares = passive[~passive["limit"].isin(COUNTS)]
-        most = 100.0 * float((shares["value"] - shares["bound"]).abs().max()) if len(shares) else 0.0
-        text += f"; passive on {passive['date'].nunique()} bars, at most {most:.2g} percentage points"
+        counts = passive["limit"].isin(COUNTS)
+        beyond = (passive["value"] - passive["bound"]).abs()
+        most = [f"{100.0 * float(beyond[~counts].max()):.2g} percentage points"] if not counts.all() else []
+        most += [_told_names(int(beyond[counts].max()))] if counts.any() else []
+        text += f"; passive on {passive['date'].nunique()} bars, at most {' and '.join(most)}"
     return text
+
+
+def _told_names(count: int) -> str:
+    return f"{count} name{'' if count == 1 else 's'} too many"

@@ -179,7 +179,7 @@ class Tracker(MarketFills):
         account = AccountState.of(sizes, prices, cash, tradable, self.universe.active, pending, costs)
         if keeper.aim is None:
             keeper.look(sizes, prices, cash)  # an account that begins invested has no entry
-        view: dict[str, Any] = {"metric": self._metric(), "pace": self.algorithm.pace(), "note": not again}
+        view: dict[str, Any] = {"metric": self._metric, "pace": self.algorithm.pace(), "note": not again}
         decided = keeper.decide(None if curing else self.wish, account, costs, bar.date, **view)
         if not again:
             self.weights = decided.weights

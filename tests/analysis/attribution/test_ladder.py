@@ -97,10 +97,11 @@ def test_a_run_without_a_friction_has_that_effect_exactly_zero(run, cause, witho
     assert (effect == 0.0).all() if label in without else np.abs(effect).max() > 1e-7
 
 
-def test_limits_without_schedule_band_and_turnover_make_nothing_wait():
-    found = attribute(backtest(PANEL, "pa", {"max_weight": 0.25, "max_names": 5}, stages=True))
-    assert (found.causes["waiting"] == 0.0).all()
-    assert np.abs(found.causes["limits"]).max() > 1e-5
+def test_what_limits_allow_waits_for_its_pace_only_where_one_binds():
+    bound = attribute(backtest(PANEL, "pa", {"max_weight": 0.25, "max_names": 5}, stages=True))
+    assert np.abs(bound.causes["limits"]).max() > 1e-5
+    assert np.abs(bound.causes["waiting"]).max() > 1e-7
+    assert (attribute(backtest(PANEL, "pa", {"max_weight": 0.99}, stages=True)).causes["waiting"] == 0.0).all()
 
 
 def test_free_fills_at_the_close_miss_nothing():

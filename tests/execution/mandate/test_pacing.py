@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from datafeeds import MarketPanel
 from tests.markets import random_panel
 from tracker_strategies.execution.mandate.names.choosing import TRIES
-from tracker_strategies.execution.mandate.pacing import ALWAYS, REVIEW_TRIES, Pacing, on_the_way
+from tracker_strategies.execution.mandate.pacing import ALWAYS, REVIEW, REVIEW_TRIES, SPEED, Pacing
 from tracker_strategies.research import replay
 
 PANEL = random_panel(90, 12, seed=4)
@@ -75,30 +72,34 @@ def test_the_order_of_the_feeds_does_not_matter() -> None:
 
 def test_a_review_between_two_trades_counts_for_the_next() -> None:
     pacing = Pacing()
-    assert pacing.decide((0, 0.1), entered=False, again=False) == (REVIEW_TRIES, 1.0)
+    now = {"entered": True, "chooses": True, "again": False}
+    assert pacing.decide((0, 0.1), entered=False, chooses=True, again=False) == (REVIEW_TRIES, 1.0, True)
+    pacing.settle()
     pacing.pass_bar()
-    assert pacing.decide((0, 0.1), entered=True, again=False) == (0, pytest.approx(0.1))
-    for _ in range(5):
+    assert pacing.decide((0, 0.1), **now) == (0, pytest.approx(0.1), False)
+    for _ in range(4):
         pacing.pass_bar()
-    assert pacing.decide((1, 0.1), entered=True, again=False) == (REVIEW_TRIES, pytest.approx(1.0 - 0.9**5))
-    assert pacing.decide((1, 0.1), entered=True, again=True) == (REVIEW_TRIES, pytest.approx(1.0 - 0.9**5))
+    assert pacing.decide((1, 0.1), **now) == (REVIEW_TRIES, pytest.approx(1.0 - 0.9**5), True)
+    pacing.settle()
+    assert pacing.decide((1, 0.1), entered=True, chooses=True, again=True) == (REVIEW_TRIES, pytest.approx(1.0 - 0.9**5), True)
     pacing.pass_bar()
-    assert pacing.decide((1, 0.1), entered=True, again=False)[0] == 0
+    assert pacing.decide((1, 0.1), **now) == (0, pytest.approx(0.1), False)
     pacing.review_again()
-    assert pacing.decide((1, 0.1), entered=True, again=False)[0] == REVIEW_TRIES
-    assert pacing.decide(ALWAYS, entered=True, again=False) == (TRIES, 1.0)
+    assert pacing.decide((1, 0.1), **now) == (0, pytest.approx(0.1), True)
 
 
-weights = arrays(np.float64, 6, elements=st.floats(0.0, 1.0))
-
-
-@given(weights, weights, arrays(np.bool_, 6), st.floats(0.01, 1.0))
-def test_on_the_way(held: np.ndarray, goal: np.ndarray, stays: np.ndarray, share: float) -> None:
-    held, goal = held / max(held.sum(), 1.0), goal * stays
-    found = on_the_way(held, goal, stays, share)
-    assert found.sum() == pytest.approx(goal.sum(), abs=1e-12)
-    assert (found >= -1e-15).all()
-    assert not found[~stays].any()
-    now = np.where(stays, held, 0.0)
-    low, high = np.minimum(now, goal), np.maximum(now, goal)
-    assert ((found >= low - 1e-12) & (found <= high + 1e-12)).all()
+def test_amounts_are_reviewed_now_and_then() -> None:
+    """The way that was not gone since the last review is gone at the next one."""
+    pacing = Pacing()
+    now = {"entered": True, "chooses": False, "again": False}
+    pacing.settle()
+    due = []
+    for _ in range(2 * REVIEW):
+        pacing.pass_bar()
+        tries, share, reviewed = pacing.decide(ALWAYS, **now)
+        due.append(reviewed)
+        if reviewed:
+            assert (tries, share) == (TRIES, pytest.approx(1.0 - (1.0 - SPEED) ** REVIEW))
+            pacing.settle()
+    assert np.flatnonzero(due).tolist() == [REVIEW - 1, 2 * REVIEW - 1]
+    assert pacing.decide(ALWAYS, entered=True, chooses=True, again=False)[2]  # names are looked at on every bar

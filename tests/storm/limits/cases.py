@@ -17,6 +17,7 @@ from tests.markets import random_panel
 from tests.storm.limits.own_learner import OWN
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.strategies.registry import NAMES, NEED_WEIGHTS
+from tracker_strategies.strategies.sparse_pls.trackers import SparsePLSTracker
 
 WAYS = ("replay", "basket", "ordinary", "paper")
 #: How often each way is drawn: a paper account is slow.
@@ -66,6 +67,11 @@ class Case:
     def cost_model(self) -> CostModel:
         """What trades pay."""
         return COSTS[self.costs]
+
+    @property
+    def in_force(self) -> dict[str, Any]:
+        """The params, and the limit that the strategy has by itself."""
+        return {"max_names": SparsePLSTracker.params.max_names} | self.params if self.strategy == "sparse-pls" else self.params
 
     def told(self) -> str:
         """All that is needed to see what was asked, on one line."""

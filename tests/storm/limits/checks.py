@@ -39,8 +39,8 @@ class Judge:
 
     def __init__(self, case: Case, seen: Seen) -> None:
         self.case, self.seen, panel = case, seen, case.panel
-        self.rules = rules_of(case.params, panel.symbols)
-        self.promised = rules_of(case.params, panel.symbols, headroom=False)
+        self.rules = rules_of(case.in_force, panel.symbols)
+        self.promised = rules_of(case.in_force, panel.symbols, headroom=False)
         self.life = Life.of(panel, case.params["listing_warmup"], case.params["delist_after"])
         self.fill: str = case.params["fill"]
         self.batches = batches(seen, self.life, at_close=self.fill == "close")

@@ -46,7 +46,7 @@ def items_missed(w: FloatArray, free: BoolArray, rules: Rules, rank: str, by: fl
 
 def can_begin(case: Case) -> bool | None:
     """Whether the limits can hold together on the first bar; None where that hangs on the last digits."""
-    rules, panel = rules_of(case.params, case.panel.symbols), case.panel
+    rules, panel = rules_of(case.in_force, case.panel.symbols), case.panel
     there = np.isfinite(panel.close[0])
     if rules.turnover is not None and rules.least.any() and rules.turnover < rules.least.min():
         return False  # said to be refused: a name could never be sold out

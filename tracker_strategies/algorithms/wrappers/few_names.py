@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from scipy.linalg import eigh
 
 from tracker_strategies._checks import count, number
 from tracker_strategies.algorithms._kinds import Kinds, real, whole
@@ -163,22 +164,24 @@ def factors(z: Array, seen: Mask) -> tuple[Array, Array] | None:
     variance = variance + np.maximum(1.0 - known, 0.0) * median
     s = np.sqrt(variance)
     rows = np.sqrt(u)[:, None] * z / np.maximum(s, 1e-150)
-    values, vectors = principal(rows)
     q = min(FACTORS, rounds - 2, n - 2)
-    rest = values[q:][values[q:] > 1e-12 * values[0]]
-    noise = float(rest.mean()) if len(rest) else 0.0
-    loads = vectors[:, :q] * np.sqrt(np.maximum(values[:q] - noise, 0.0))
+    values, vectors = principal(rows, q)
+    # The rest of the spectrum by its sum: as many values are not zero as there are rounds, or names, that moved.
+    moved = min(np.count_nonzero(rows.any(axis=1)), np.count_nonzero(rows.any(axis=0)))
+    noise = max(float(np.einsum("ij,ij->", rows, rows) - values.sum()) / max(moved - q, 1), 0.0)
+    loads = vectors * np.sqrt(np.maximum(values - noise, 0.0))
     own = variance * np.maximum(1.0 - np.einsum("ij,ij->i", loads, loads), OWN)
     return np.maximum(INFLATED * own, LEAST * median), s[:, None] * loads
 
 
-def principal(rows: Array) -> tuple[Array, Array]:
-    """Return the eigenvalues of rows' rows, the largest first, and the eigenvectors of the largest, as columns."""
+def principal(rows: Array, count: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues of rows' rows, the largest first, and their eigenvectors, as columns."""
     wide = len(rows) < rows.shape[1]
-    values, vectors = np.linalg.eigh(rows @ rows.T if wide else rows.T @ rows)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1][:, :FACTORS]
+    moments = rows @ rows.T if wide else rows.T @ rows
+    values, vectors = eigh(moments, subset_by_index=(len(moments) - count, len(moments) - 1), check_finite=False, driver="evr")
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     if wide:
-        vectors = (rows.T @ vectors) / np.sqrt(np.maximum(values[:FACTORS], 1e-300))
+        vectors = (rows.T @ vectors) / np.sqrt(np.maximum(values, 1e-300))
     # A sign of its own, whatever the library gives.
-    signs = np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
+    signs = np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)] < 0.0, -1.0, 1.0)
     return values, vectors * signs

@@ -11,6 +11,9 @@ from tracker_strategies.execution.mandate.fills import turnover_kept
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray
 from tracker_strategies.execution.rebalancer import Rebalancer
 
+SMALL = 1e-3
+"""Share of the account below which a part of it is too small to plan for alone: roundings would count."""
+
 
 class AccountState(NamedTuple):
     """What is held when a decision is made. Orders that are still open count as done.
@@ -98,11 +101,23 @@ class Decided(NamedTuple):
         """Shares to buy and sell. Costs are paid out of what is bought, so that the weights are those of what is left."""
         if self.shares is not None:
             return np.where(self.moved, self.shares - account.sizes, 0.0)
-        deltas = rebalancer.plan(self.weights, account.sizes, account.prices, account.cash, tradable=self.moved, keep=keep)
+        deltas = self._planned(account, rebalancer, keep)
         kept = deltas if self.turnover is None else turnover_kept(deltas, account, self.turnover, rebalancer)
         if kept is deltas or rebalancer.costs.proportional:
             return kept
         return rebalancer.fit(kept, account.sizes, account.prices, account.cash)  # a least fee does not shrink with its order
+
+    def _planned(self, account: AccountState, rebalancer: Rebalancer, keep: float) -> FloatArray:
+        """The plan; where few names trade and that is free, for an account of those and the cash: the same, sooner."""
+        some = self.moved.nonzero()[0]
+        sizes, prices = account.sizes[some], account.prices[some]
+        alone = account.cash + float(sizes.dot(prices))
+        if 4 * len(some) > len(self.moved) or not rebalancer.costs.free or not alone > SMALL * account.value:
+            return rebalancer.plan(self.weights, account.sizes, account.prices, account.cash, tradable=self.moved, keep=keep)
+        deltas, part = np.zeros(len(self.moved)), account.value / alone
+        if len(some):
+            deltas[some] = rebalancer.plan(self.weights[some] * part, sizes, prices, account.cash, keep=keep * part)
+        return deltas
 
 
 class Stages(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -102,11 +103,19 @@ def grouping_of(name: str, given: Any) -> dict[str, str]:
     if given is None:
         return {}
     if isinstance(given, str):
-        from datafeeds import read_sectors
-
-        column = None if name == "sector" else name
-        given = read_sectors(given, column=column) if column and _has_column(given, column) else read_sectors(given)
+        file = Path(given).expanduser()
+        status = file.stat() if file.exists() else None
+        given = _read(name, given, None if status is None else (status.st_mtime_ns, status.st_size, status.st_ino))
     return dict(given)
+
+
+@lru_cache(maxsize=8)
+def _read(name: str, file: str, version: tuple[int, int, int] | None) -> Mapping[str, str]:
+    """The groups in a file; read once as long as it is the same: a run binds its limits several times."""
+    from datafeeds import read_sectors
+
+    column = None if name == "sector" else name
+    return read_sectors(file, column=column) if column and _has_column(file, column) else read_sectors(file)
 
 
 def written_out(mandate: Mandate) -> Mandate:
@@ -156,6 +165,9 @@ def _groups(
                 raise UniverseError(
                     unknown(f"{rule}_{grouping} names" if rule != "max_names" else "max_names names", name, known, f"{grouping}s")
                 )
+    inside: dict[str | None, list[int]] = {}
+    for place, symbol in enumerate(symbols):
+        inside.setdefault(of.get(symbol), []).append(place)
     caps = {name: (most or {}).get(name, (most or {}).get(OTHERS)) for name in known}
     found = []
     for name in known:
@@ -163,7 +175,7 @@ def _groups(
         count = (names or {}).get(name, (names or {}).get(OTHERS))
         if cap is None and not floor and count is None:
             continue
-        members = np.flatnonzero(np.array([of.get(symbol) == name for symbol in symbols]))
+        members = np.array(inside.get(name, []), dtype=np.int64)
         named = (least or {}).get(name)
         if not len(members) and named:
             raise UniverseError(

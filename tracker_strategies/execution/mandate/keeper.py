@@ -6,8 +6,8 @@ comes after it but the arithmetic of paying for it. Inside, names are in the ord
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -15,27 +15,30 @@ import numpy as np
 
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.account import AccountState, Decided, Stages
-from tracker_strategies.execution.mandate.amounts.allowed import nearest_allowed
-from tracker_strategies.execution.mandate.amounts.solver import Start, inside
+from tracker_strategies.execution.mandate.amounts.reviews import Amounts
+from tracker_strategies.execution.mandate.amounts.solver import Start
 from tracker_strategies.execution.mandate.banding import banded
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.feasibility.checking import check
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.limits import BarLimits, BoolArray, FloatArray, IndexArray, Region
-from tracker_strategies.execution.mandate.lots.shares import shares_in_lots
+from tracker_strategies.execution.mandate.lots.shares import mended_lots, shares_in_lots
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.mandate.metric import ErrorModel, Metric
 from tracker_strategies.execution.mandate.names.choosing import choose
-from tracker_strategies.execution.mandate.pacing import ALWAYS, Pacing, on_the_way, price_of_trading
+from tracker_strategies.execution.mandate.pacing import ALWAYS, Pacing, prices_of_trading
 from tracker_strategies.execution.mandate.record import Forced, said, stuck
 from tracker_strategies.execution.sums import total
 
+GivenMetric = Callable[[], tuple[FloatArray, FloatArray] | None] | None
 #: Share of the account that may be missing when it counts as having reached its target.
 NEAR = 0.05
 #: Weights that differ by less are the same: no trade.
 SAME = 1e-13
 #: By how much a weight may be over a limit before it is cured: rounding.
 SLACK = 1e-9
+#: Share of the account in cash, above what the last search for lots has left, that asks for another one.
+IDLE = 5e-4
 
 
 class Keeper:
@@ -69,7 +72,7 @@ class Keeper:
         self._place: IndexArray | None = None if plain else np.argsort(order)
         self.symbols = tuple(symbols[i] for i in order)
         self.limits = limits = bind(mandate, self.symbols)
-        self.promised = bind(mandate, self.symbols, headroom=False)
+        self.promised = bind(mandate, self.symbols, headroom=False) if mandate.headroom else limits
         self.guard = FillGuard.of(limits, self._order)
         self.model = ErrorModel(len(symbols))
         self.entered = False
@@ -81,9 +84,12 @@ class Keeper:
             np.array([getattr(g, side) for g in limits.groups]) for side in ("lower", "upper")
         )
         self._chooses = limits.max_names is not None or bool(limits.least.any()) or any(g.max_names for g in limits.groups)
-        self._start: Start | None = None  # multipliers of the bar before, which save time; and those of the choice of names
-        self._names: Start | None = None
+        self._amounts = Amounts()
+        self._names: Start | None = None  # multipliers of the last choice of names, which save time
+        self._wanted: BoolArray | None = None  # names chosen, while others are still leaving for them
         self._aim: FloatArray | None = None
+        self._idle = 0.0  # what the last search for lots has left
+
         self.stages: Stages | None = None
 
     # -- what it knows ----------
@@ -128,7 +134,7 @@ class Keeper:
         costs: CostModel,
         date: Any,
         *,
-        metric: tuple[FloatArray, FloatArray] | None = None,
+        metric: GivenMetric = None,
         pace: tuple[int | None, float] = ALWAYS,
         note: bool = True,
     ) -> Decided:
@@ -144,8 +150,9 @@ class Keeper:
             What trades will pay; the turnover is kept with them.
         date
             Of the bar, for the record.
-        metric : ((N,) float, (N, k) float), optional
-            What a difference of weights costs, as the learner sees it: (d, B) for diag(d) + BB'; by default as the mandate does.
+        metric : callable, optional
+            Returns what a difference of weights costs, as the learner sees it, (d, B) for diag(d) + BB', or None; called where it
+            is needed. By default, as the mandate sees it.
         pace : (int or None, float)
             How many times the learner has reviewed names so far, None for on every bar; and the share of the way to its amounts
             that it goes on a bar.
@@ -156,39 +163,52 @@ class Keeper:
         if self._aim is None:
             self._refuse(account, active)
         target = held if wish is None else self._in(wish) * self.limits.total
-        limit = self.turnover_limit
-        turnover = np.inf if limit is None else account.payable_turnover(limit, costs)
-        metric = self.model.metric() if metric is None else Metric(self._in(metric[0]), self._in(metric[1]))
-        tries, share = (0, 1.0) if wish is None else self._pacing.decide(pace, entered=self.entered, again=not note)
-        bar = self._bar(target, held, account, active, metric, turnover, tries)
-        if share < 1.0:
-            best, _ = self._amounts(
-                target, replace(bar.region, turnover=np.inf), bar.can_sell, metric, date, note=False, price=0.0
-            )
-            target = on_the_way(held, best, bar.region.upper > 0.0, share)
-        weights, region = self._amounts(target, bar.region, bar.can_sell, metric, date, note=note)
-        aim = weights
+        turnover = np.inf if (limit := self.turnover_limit) is None else account.payable_turnover(limit, costs)
+        now = {"entered": self.entered, "chooses": self._chooses, "again": not note}
+        tries, share, due = (0, 1.0, False) if wish is None else self._pacing.decide(pace, **now)
+        lots = self._in(account.lot_values(self.mandate.lot)) if self.mandate.lot else None
+        tradable, measure = self._in(account.tradable), None
+        region = Region(held, held, held, self.limits.total, self._members, self._group_lower, self._group_upper, turnover)
+        known = self._amounts.between(target, region, self.limits, tradable, active, lots, self._idle + IDLE)
+        if known is not None and not due:
+            weights, bar = known
+            aim = weights
+        else:
+            measure = self._measure(metric)
+            if wish is not None:
+                self._amounts.forget()
+                self._pacing.settle()
+            # Between two reviews of the names, those that can keep the limits stay.
+            stay = known is not None and not tries and self._wanted is None
+            bar = known[1] if known and stay else self._bar(target, held, lots, tradable, active, measure, turnover, tries)
+            prices = prices_of_trading(self.mandate.cost_aware, self.model.tracking_error, entered=self.entered)
+            weights, region, gave = self._amounts.review(target, bar, self.limits, measure, prices, share, active)
+            self.forced += said(gave if note else (), date, self.symbols, self.limits)
+            aim = weights
+            if not self.entered and turnover < np.inf:  # where it goes in the end, with names that have no place yet
+                end = self._bar(target, held, lots, tradable, active, measure, np.inf, tries)
+                aim = self._amounts.nearest(target, end, end.region, self.limits, measure, prices).weights
         if (stages := self.stages if note else None) is not None and wish is not None:
-            view = self._in(wish) * self.limits.total, held, account, active, metric, np.inf, tries
-            held_back = share < 1.0 or turnover < np.inf or self.mandate.cost_aware
-            stages = Stages(self._out(self._at_once(date, *view) if held_back else weights), stages.traded)
-        if not self.entered and turnover < np.inf:
-            # Where it goes in the end, with names that have no place yet.
-            end = self._bar(target, held, account, active, metric, np.inf, tries)
-            aim = self._amounts(target, end.region, end.can_sell, metric, date, note=False)[0]
+            stages = Stages(self._out(self._at_once(metric, target, held, lots, tradable, active)), stages.traded)
         if self.mandate.band:
             weights = banded(weights, region, self.mandate.band)
         if stages is not None:
             self.stages = stages._replace(traded=self._out(weights))
         shares = None
-        if bar.lots is not None:
-            prices, sizes = self._in(account.prices), self._in(account.sizes)
-            within = self.limits.narrowed(region)
-            rate, fee = np.maximum(*costs.side_rates(prices)), costs.min_fee / account.value
-            shares = shares_in_lots(weights, region, within, bar, sizes, self.mandate.lot, metric, self.model, rate, fee)
-            wanted, weights = weights, shares * prices / account.value
-            if note:
-                self.rounding = (self.rounding[0] + metric.square(weights - wanted), self.rounding[1] + 1)
+        if lots is not None:
+            sizes, values, wanted = self._in(account.sizes), self._in(account.prices), weights
+            rate, fee = np.maximum(*costs.side_rates(values)), costs.min_fee / account.value
+            if measure is None:
+                shares = mended_lots(weights, region, lots, sizes, self.mandate.lot, rate, fee, self._idle + 2.0 * IDLE)
+            if shares is None:
+                measure = measure or self._measure(metric)
+                within = self.limits.narrowed(region)
+                shares = shares_in_lots(weights, region, within, bar, sizes, self.mandate.lot, measure, self.model, rate, fee)
+                weights = shares * values / account.value
+                self._idle = max(region.total - total(weights), 0.0)
+                if note:
+                    self.rounding = (self.rounding[0] + measure.square(weights - wanted), self.rounding[1] + 1)
+            weights = shares * values / account.value
             aim = weights if turnover == np.inf else aim
         self._aim = aim
         free = bar.can_sell if active is None else bar.can_sell & active
@@ -199,12 +219,14 @@ class Keeper:
         weights.setflags(write=False)
         return Decided(weights, self._out(moved), None if shares is None else self._out(shares), limit)
 
-    def _at_once(self, date: Any, target: FloatArray, *view: Any) -> FloatArray:
+    def _at_once(self, metric: GivenMetric, target: FloatArray, *view: Any) -> FloatArray:
         """What the limits alone allow of a target, whatever holds trades back. It leaves no trace in later decisions."""
-        before, price = (self._start, self._names, copy(self._pacing)), 0.0 if self.mandate.cost_aware else None
-        bar = self._bar(target, *view)
-        found, _ = self._amounts(target, bar.region, bar.can_sell, view[3], date, note=False, price=price)
-        self._start, self._names, self._pacing = before
+        before = self.model, self._names, self._wanted, self._pacing
+        self.model, self._pacing = deepcopy(self.model), copy(self._pacing)
+        measure = self._measure(metric)
+        bar = self._bar(target, *(*view, measure, np.inf, 0))
+        found = Amounts().nearest(target, bar, bar.region, self.limits, measure, (0.0, 0.0)).weights
+        self.model, self._names, self._wanted, self._pacing = before
         return found
 
     def _refuse(self, account: AccountState, active: BoolArray | None) -> None:
@@ -220,19 +242,24 @@ class Keeper:
             headroom=self.mandate.headroom,
         )
 
+    def _measure(self, metric: GivenMetric) -> Metric:
+        """What a difference of weights costs, as the learner sees it, or else as the mandate does."""
+        given = None if metric is None else metric()
+        return self.model.metric() if given is None else Metric(self._in(given[0]), self._in(given[1]))
+
     def _bar(
         self,
         target: FloatArray,
         held: FloatArray,
-        account: AccountState,
+        lots: FloatArray | None,
+        tradable: BoolArray | None,
         active: BoolArray | None,
         metric: Metric,
         turnover: float,
         tries: int,
     ) -> BarLimits:
         """What is allowed on this bar: which names, and between which bounds."""
-        limits, tradable = self.limits, self._in(account.tradable)
-        lots = self._in(account.lot_values(self.mandate.lot)) if self.mandate.lot else None
+        limits = self.limits
         upper, lower, can_buy, can_sell = limits.upper, limits.must, limits.buyable, limits.sellable
         if active is not None:
             upper = np.where(active, upper, 0.0)
@@ -245,11 +272,10 @@ class Keeper:
         unwanted = limits.unwanted if upper is limits.upper else np.flatnonzero(upper == 0.0)
         if self._chooses or (turnover < np.inf and len(unwanted) and bool((held[unwanted] > 0.0).any())):
             now = limits if upper is limits.upper else replace(limits, upper=upper, must=np.where(upper > 0.0, limits.must, 0.0))
-            keep, start = ~can_sell & (held > 0.0), self._names
-            chosen = choose(
-                target, held, now, metric, can_buy=can_buy, must_keep=keep, turnover=turnover, start=start, tries=tries
-            )
-            if chosen.leaving.any():
+            known: dict[str, Any] = {"turnover": turnover, "start": self._names, "tries": tries, "wanted": self._wanted}
+            chosen = choose(target, held, now, metric, can_buy=can_buy, must_keep=~can_sell & (held > 0.0), **known)
+            self._wanted = chosen.wanted if chosen.leaving.any() else None
+            if self._wanted is not None:
                 self._pacing.review_again()
             lower, upper, self._names = chosen.lower, chosen.upper, chosen.start
             can_buy = can_buy & chosen.support
@@ -259,31 +285,6 @@ class Keeper:
             upper, lower = np.where(can_sell, upper, held), np.where(can_sell, lower, held)
         region = Region(lower, upper, held, limits.total, self._members, self._group_lower, self._group_upper, turnover)
         return BarLimits(region, can_buy, can_sell, lots)
-
-    def _amounts(
-        self,
-        target: FloatArray,
-        region: Region,
-        tradable: BoolArray,
-        metric: Metric,
-        date: Any,
-        *,
-        note: bool,
-        price: float | None = None,
-    ) -> tuple[FloatArray, Region]:
-        """How much of each name, and within what: limits that cannot hold give way."""
-        within = inside(target, region, turnover=False)  # where the turnover alone binds, it is the price of trading
-        if within and not self.mandate.cost_aware and total(np.abs(target - region.held)) <= region.turnover:
-            return target, region
-        if price is None:
-            price = price_of_trading(self.mandate.cost_aware, self.model.tracking_error, within=within)
-        solution, region, gave = nearest_allowed(
-            target, region, metric, must=self.limits.must, tradable=tradable, no_trade=price, start=self._start
-        )
-        if note:
-            self.forced += said(gave.get("relaxed", ()), date, self.symbols, self.limits)
-        self._start = solution.multipliers
-        return solution.weights, region
 
     @property
     def turnover_limit(self) -> float | None:

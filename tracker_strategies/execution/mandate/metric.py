@@ -52,10 +52,11 @@ class ErrorModel:
     .. math:: \Sigma_t = \sum_{s \le t} \lambda^{t-s} z_s z_s' \Big/ \sum_{s \le t} \lambda^{t-s} \approx
         \mathrm{diag}(d) + BB'.
 
-    The diagonal is exact. The factors B come from a sketch: k rows hold what is known, k further rows take in new bars; when they
-    are full, the best k rows for all 2k are kept, by the eigenvectors of a Gram matrix of 2k x 2k. B is the same object for k
-    bars in a row. Nothing is subtracted from the rows that stay, unlike in frequent directions [1]_: what the rows that go had
-    said about single names comes back through d, and factors of a market are far above its noise.
+    The diagonal is exact. The factors B come from a sketch: k rows hold what is known, 2k more take in new bars. When they are
+    full, or when the metric is asked for and k of them are, the best k rows for all are kept, by the eigenvectors of a Gram
+    matrix of at most 3k x 3k. B is the same object for k bars in a row. Nothing is subtracted from the rows that stay, unlike in
+    frequent directions [1]_: what the rows that go had said about single names comes back through d, and factors of a market are
+    far above its noise.
 
     A name counts in each entry with the bars on which it was seen. Whatever the attributes hold are numbers and arrays.
 
@@ -88,7 +89,8 @@ class ErrorModel:
             raise ParameterError(f"memory must be a number > 0 and <= 1, got {memory!r}")
         self._squares, self._weights = np.zeros(n_assets), np.zeros(n_assets)
         self._index_squares, self._weight, self._errors = 0.0, 0.0, 0.0
-        self._rows, self._fresh = np.zeros((2 * factors, n_assets)), 0
+        self._rows, self._fresh = np.zeros((3 * factors, n_assets)), 0
+        self._waiting = 0  # of the fresh rows, those that are not in the squares yet: nobody has asked for them
         self._B, self._explained = np.zeros((n_assets, 0)), np.zeros(n_assets)
         self._median = 0.0
 
@@ -104,31 +106,49 @@ class ErrorModel:
         z = x - index
         if seen is not None or not isfinite(z.dot(z)):
             seen = np.isfinite(z) if seen is None else seen & np.isfinite(z)
-            z = np.where(seen, z, 0.0)
+            if np.logical_and.reduce(seen):
+                seen = None
+            else:
+                z = np.where(seen, z, 0.0)
         memory = self.memory
-        self._squares *= memory
-        self._squares += z * z
-        self._weights *= memory
-        self._weights += 1.0 if seen is None else seen
+        self._rows[self.factors + self._fresh] = z
+        self._fresh += 1
+        self._waiting += 1
+        if seen is not None:
+            self._take_in(seen)
         self._index_squares = memory * self._index_squares + index * index
         self._weight = memory * self._weight + 1.0
         self._errors = memory * self._errors + error * error
-        self._rows[self.factors + self._fresh] = z
-        self._fresh += 1
-        if self._fresh == self.factors:
+        if self._fresh == 2 * self.factors:
             self._compress()
         elif self._B.shape[1] == 0:
+            self._take_in()
             self._median = self._median_variance()
+
+    def _take_in(self, seen: BoolArray | None = None) -> None:
+        """Add the rows that wait to the squares; of the last one, only the names that were seen."""
+        if not self._waiting:
+            return
+        last, memory = self.factors + self._fresh, self.memory
+        ages = memory ** np.arange(self._waiting - 1, -1, -1)
+        new = self._rows[last - self._waiting : last]
+        self._squares *= memory**self._waiting
+        self._squares += ages @ (new * new)
+        self._weights *= memory**self._waiting
+        self._weights += float(ages[:-1].sum()) + (1.0 if seen is None else seen)
+        self._waiting = 0
 
     def _compress(self) -> None:
         """Put the new rows among those that stay, as of this bar."""
-        k, rows = self.factors, self._rows
-        rows[:k] *= self.memory ** (0.5 * k)
-        rows[k:] *= (self.memory ** (0.5 * np.arange(k - 1, -1, -1)))[:, None]
+        k, new = self.factors, self._fresh
+        self._take_in()
+        rows = self._rows[: k + new]
+        rows[:k] *= self.memory ** (0.5 * new)
+        rows[k:] *= (self.memory ** (0.5 * np.arange(new - 1, -1, -1)))[:, None]
         _, vectors, failed = dsyevd(rows @ rows.T)  # eigh without its checks, which take as long
         if failed:
             raise np.linalg.LinAlgError("the factors of the returns over the index did not converge")
-        rows[:k] = vectors[:, : k - 1 : -1].T @ rows
+        rows[:k] = vectors[:, : new - 1 : -1].T @ rows
         self._fresh = 0
         self._median = self._median_variance()
         self._B = np.divide(rows[:k], np.sqrt(np.maximum(self._weights + self.prior, TINY))).T.copy()
@@ -142,6 +162,7 @@ class ErrorModel:
 
     def forget(self, left: BoolArray) -> None:
         """Forget all about names that left: should they come back, they are new."""
+        self._take_in()
         for known in (self._squares, self._weights, self._explained):
             known[left] = 0.0
         self._rows[:, left] = 0.0
@@ -149,9 +170,12 @@ class ErrorModel:
 
     def metric(self) -> Metric:
         """Return what is known, d > 0 always. Before k bars: every name as uncertain as the median one, and no factors."""
+        if self._fresh >= self.factors:
+            self._compress()
         median = self._median if self._median > 0.0 else UNKNOWN
         if self._B.shape[1] == 0:
             return Metric(np.full(self.n_assets, median), self._B)
+        self._take_in()
         variance = self._squares + self.prior * median
         variance /= np.maximum(self._weights + self.prior, TINY)
         variance -= self._explained

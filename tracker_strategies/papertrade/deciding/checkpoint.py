@@ -23,6 +23,7 @@ from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.mandate import Group, Limits, Mandate
+from tracker_strategies.execution.mandate.amounts.reviews import Amounts
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.mandate.metric import ErrorModel
@@ -80,6 +81,7 @@ class Checkpoint:
 
 #: What is made from text beside learners. The names are in journals: they stay, whatever becomes of the classes.
 _CLASSES: dict[str, type] = {
+    "amounts": Amounts,
     "balance": Balance,
     "bar": Bar,
     "costs": CostModel,

@@ -21,7 +21,7 @@ from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, I
 from tracker_strategies.execution.mandate.metric import Metric
 
 _REMEMBERED = 16
-_ROWS: dict[tuple[int, int], tuple[tuple[IndexArray, ...], FloatArray]] = {}
+_ROWS: dict[tuple[int, int], tuple[tuple[IndexArray, ...], FloatArray, bool]] = {}
 
 
 def group_rows(members: tuple[IndexArray, ...], n: int) -> FloatArray:
@@ -38,8 +38,15 @@ def group_rows(members: tuple[IndexArray, ...], n: int) -> FloatArray:
         row[positions] = 1.0
     if len(_ROWS) >= _REMEMBERED:
         del _ROWS[next(iter(_ROWS))]
-    _ROWS[id(members), n] = (members, rows)  # the tuple is kept too: its identity cannot be taken by another one
+    shared = bool((rows[1:].sum(axis=0) > 1.0).any())
+    _ROWS[id(members), n] = (members, rows, shared)  # the tuple is kept too: its identity cannot be taken by another one
     return rows
+
+
+def overlap(members: tuple[IndexArray, ...], n: int) -> bool:
+    """Return whether a name is in more than one group."""
+    group_rows(members, n)
+    return _ROWS[id(members), n][2]
 
 
 class Dual:

@@ -36,8 +36,10 @@ ROUNDING = 1e-9
 """Most that weights are moved to take a rounding out of their sums."""
 SOFT = 0.01
 COMPILED = "tracker_strategies.execution.mandate.amounts.numba_nearest"
-STEPS = 10
-"""Plain Newton steps before the safeguarded ascent."""
+STEPS = 30
+"""Newton steps before the safeguarded ascent."""
+PATIENCE, PARTS = 3, (0.5, 0.25)
+"""Whole steps that may miss more than the best one so far; after them, parts of steps in turn, which end most cycles."""
 
 Start = tuple[FloatArray, FloatArray, float]
 """What each name (N,), the total and each group (1 + G,), and the turnover are priced at."""
@@ -156,9 +158,9 @@ def inside(w: FloatArray, region: Region, tolerance: float = INSIDE, *, turnover
     sums = group_rows(region.members, len(w))
     if (compiled := kernels.counterpart(COMPILED)) is not None:
         return bool(compiled.inside(w, region, sums, tolerance))
-    if not abs(total(w) - region.total) <= tolerance:
-        return False
     if not np.logical_and.reduce(w <= region.upper * (1.0 + tolerance)):
+        return False
+    if not abs(total(w) - region.total) <= tolerance:
         return False
     if not np.logical_and.reduce(w >= region.lower * (1.0 - tolerance)):
         return False
@@ -173,11 +175,12 @@ def _none(region: Region) -> Solution:
 
 
 def _plain(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, float] | None:
-    """Newton's method with full steps; None if it does not settle."""
+    """Newton's method with whole steps, and shorter ones where those go round in circles; None if it does not settle."""
     rows, k, limited, nu = problem.rows, problem.n_factors, problem.limited, nu.copy()
     pull = nu @ rows
     expected: FloatArray | None = None
-    for _ in range(STEPS):
+    least = np.inf
+    for taken in range(STEPS):
         w, weight, sign = problem.at(pull, theta)
         gap, counts = problem.missed(w, nu)
         excess = problem.overtraded(w) if limited else 0.0
@@ -202,6 +205,10 @@ def _plain(problem: Dual, nu: FloatArray, theta: float) -> tuple[FloatArray, Flo
             expected = None
         else:
             expected = w - (step @ matrix) * weight
+        now = largest(gap)
+        if taken > PATIENCE and now >= 0.99 * least:
+            step, expected = step * PARTS[taken % len(PARTS)], None
+        least = min(least, now)
         if turning:
             theta += float(step[-1])
             step = step[:-1]

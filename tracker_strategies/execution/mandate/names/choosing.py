@@ -16,17 +16,17 @@ is tried, and the usual bar costs one small solution. The others are tried with 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
 
 from tracker_strategies.execution.mandate.amounts.solver import Start
-from tracker_strategies.execution.mandate.feasibility.choices import most_invested
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
 from tracker_strategies.execution.mandate.names.exchanges import exchanges, exchanges_of_two
 from tracker_strategies.execution.mandate.names.leaving import staged
+from tracker_strategies.execution.mandate.names.repairing import least_infeasible, repaired
 from tracker_strategies.execution.mandate.names.support import Bar, Point, groups_of
 
 SHARE = 0.02
@@ -55,6 +55,8 @@ class Chosen:
         may be held there is no choice, and only names that must be held are looked at.
     leaving : (N,) bool
         Names in the support that are on their way out: the turnover does not allow to sell them in full now.
+    wanted : (N,) bool
+        Names that shall be held in the end.
     start : optional
         Prices of names and groups, where the next bar may start.
     """
@@ -64,6 +66,7 @@ class Chosen:
     upper: FloatArray
     feasible: bool
     leaving: BoolArray
+    wanted: BoolArray
     start: Start | None = None
 
     def region(self, limits: Limits, held: FloatArray, turnover: float = np.inf) -> Region:
@@ -83,6 +86,7 @@ def choose(
     turnover: float = np.inf,
     start: Start | None = None,
     tries: int = TRIES,
+    wanted: BoolArray | None = None,
 ) -> Chosen:
     """Return the names that may be held after this decision.
 
@@ -106,18 +110,27 @@ def choose(
         `start` of the choice on the bar before; it saves time and changes nothing.
     tries : int
         Exchanges tried with exact amounts; 0 keeps the names held, as long as they can hold the limits.
+    wanted : (N,) bool, optional
+        With 0 tries: names that were chosen before, and that some of those held are still leaving for.
     """
     bar = Bar(wish, held, limits, metric, can_buy, must_keep)
     point = None
     if bar.most >= np.count_nonzero(bar.allowed | bar.fixed) and not bar.counted and not limits.least.any():
         support, feasible = bar.allowed | bar.fixed, bar.served  # nothing to choose
     else:
-        point = _own(bar, start) or _from_held(bar, start, tries) or _from_nothing(bar)
+        point = None if tries or wanted is None else _as_before(bar, start, wanted)
+        point = point or _own(bar, start) or _from_held(bar, start, tries) or _from_nothing(bar)
         feasible = point is not None and bar.served
-        support = point.support if point is not None else _least_infeasible(bar)
+        support = point.support if point is not None else least_infeasible(bar)
     stage = staged(bar, support, turnover, point)
     start = None if point is None else point.prices
-    return Chosen(stage.support, stage.lower, stage.upper, feasible, stage.leaving, start)
+    return Chosen(stage.support, stage.lower, stage.upper, feasible, stage.leaving, support, start)
+
+
+def _as_before(bar: Bar, start: Start | None, wanted: BoolArray) -> Point | None:
+    """Return the portfolio of names that were chosen before, if they may still be held."""
+    support = wanted | bar.fixed | bar.forced
+    return bar.best(support, start) if bar.fits(support) and not np.any(support & ~(bar.allowed | bar.fixed)) else None
 
 
 def _own(bar: Bar, start: Start | None) -> Point | None:
@@ -142,7 +155,7 @@ def _from_held(bar: Bar, start: Start | None, tries: int) -> Point | None:
         point = bar.best(support)
     if not tries and point is not None:
         return point
-    point = _filled(bar, support, point) or _repaired(bar, kept)
+    point = _filled(bar, support, point) or repaired(bar, kept)
     return None if point is None else _improved(bar, point, _tries(bar, tries), SHARE)
 
 
@@ -188,7 +201,7 @@ def _from_nothing(bar: Bar) -> Point | None:
             if point is not None:
                 found.append(_improved(bar, _repeated(bar, point), _tries(bar, FIRST_TRIES), 0.0))
     if not found:
-        point = _repaired(bar, None if relaxed is None else relaxed.weights)
+        point = repaired(bar, None if relaxed is None else relaxed.weights)
         if point is None:
             return None
         found.append(_improved(bar, point, _tries(bar, FIRST_TRIES), 0.0))
@@ -250,35 +263,6 @@ def _picked(bar: Bar, score: FloatArray, among: BoolArray) -> BoolArray:
         if not support[i]:
             add(int(i))
     return np.asarray(support)
-
-
-def _repaired(bar: Bar, first: FloatArray | BoolArray | None) -> Point | None:
-    """Return a choice that can hold the limits, by a mixed-integer program; None if there is none."""
-    found = most_invested(_as_limits(bar), full=True, first=None if first is None else np.asarray(first, float))
-    return None if found is None else bar.best(found.support | bar.fixed)
-
-
-def _least_infeasible(bar: Bar) -> BoolArray:
-    found = most_invested(_as_limits(bar), elastic=True, first=bar.held)
-    return np.asarray(bar.fixed | bar.forced if found is None else found.support | bar.fixed)
-
-
-def _as_limits(bar: Bar) -> Limits:
-    """Return the limits of this bar for the mixed-integer program: names that cannot be traded have one weight."""
-    may = bar.allowed | bar.fixed
-    groups = tuple(
-        replace(group, max_names=None if group.max_names is None else int(most))
-        for group, most in zip(bar.limits.groups, bar.group_most, strict=True)
-    )
-    must = np.where(bar.fixed, bar.held, np.where(may, bar.limits.must, 0.0))
-    return replace(
-        bar.limits,
-        upper=np.where(may, bar.cap, 0.0),
-        least=np.where(may, bar.floor, 0.0),
-        must=must,
-        groups=groups,
-        max_names=None if bar.limits.max_names is None else bar.most,
-    )
 
 
 def _improved(bar: Bar, point: Point, tries: int, share: float) -> Point:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linprog
 
 from tracker_strategies.execution.mandate.amounts.solver import nearest
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Region
@@ -14,6 +15,8 @@ from tracker_strategies.execution.mandate.names.support import Bar, Point
 _ROUNDING = 1e-12
 #: Shares of half the turnover that leaving names may take: less where cures of other limits need the rest.
 _PARTS = (1.0, 0.5, 0.25, 0.0)
+#: Names that may enter alone, tried where cash would be idle.
+_TRIED = 30
 
 
 class Stage(NamedTuple):
@@ -48,17 +51,52 @@ def staged(bar: Bar, support: BoolArray, turnover: float, point: Point | None) -
         return _whole(bar, support)
     barred = (bar.held > 0) & ~bar.allowed & ~bar.fixed
     stay = _stage(bar, _whole(bar, support | ((bar.held > 0) & ~barred)), turnover, 0.0, turnover, point)
-    if bar.limits.total - float(bar.held.sum()) >= turnover and not barred.any():
-        return stay  # cash for more than can be bought: nobody leaves before the account is invested
     whole, stages = _whole(bar, support), []
+    if bar.limits.total - float(bar.held.sum()) >= turnover and not barred.any():
+        # Cash for more than can be bought: nobody leaves before the account is invested.
+        return stay if _holds(bar, stay, turnover, idle=True) else _most_invested(bar, whole, [stay], turnover, point)
     # Rather no idle cash than a place that is free sooner; and where some is idle in any case, as little as possible.
     for part in (*_PARTS, None):
         half = 0.5 * (part or 0.0) * turnover
         stages.append(stay if part is None else _stage(bar, whole, turnover, half, half, point))
         if stages[-1].alone or _holds(bar, stages[-1], turnover, idle=False):
             return stages[-1]
-    orderly = stages if barred.any() else stages[::-1]
-    return next((stage for stage in orderly if _holds(bar, stage, turnover, idle=True)), stages[-2])
+    if not barred.any():
+        return _most_invested(bar, whole, stages[::-1], turnover, point)
+    return next((stage for stage in stages if _holds(bar, stage, turnover, idle=True)), stages[-2])
+
+
+def _most_invested(bar: Bar, whole: Stage, stages: list[Stage], turnover: float, point: Point | None) -> Stage:
+    """Return the stage that leaves least cash idle: one of these, or one in which a single name enters, or none.
+
+    A least weight and the cap of a group may keep a name that enters from being paid for together with the rest.
+    """
+    stays = whole.support | (bar.held > 0)
+    entering = np.flatnonzero(stays & (bar.held == 0))
+    for alone in (*entering[:_TRIED].tolist(), None):
+        names = stays & (bar.held > 0)
+        if alone is not None:
+            names[alone] = True
+        stages = [*stages, _stage(bar, _whole(bar, names), turnover, 0.0, turnover, point)]
+    invested = [_investable(bar, stage, turnover) for stage in stages]
+    best = max(invested)
+    return stages[next(i for i, much in enumerate(invested) if much >= best - _ROUNDING)]
+
+
+def _investable(bar: Bar, stage: Stage, turnover: float) -> float:
+    """Return the most that can be invested within a stage; less than nothing where it cannot hold at all."""
+    n, groups, h = len(bar.held), bar.groups, bar.held
+    rows = np.vstack([np.ones(n), groups.rows, -groups.rows])
+    room = np.concatenate([[bar.limits.total - h.sum()], groups.upper - groups.rows @ h, groups.rows @ h - groups.lower])
+    # What is bought and what is sold of each name: the one or the other.
+    low = np.maximum(np.hstack([stage.lower - h, h - stage.upper]), 0.0)
+    high = np.maximum(np.hstack([stage.upper - h, h - stage.lower]), 0.0)
+    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
+    one = np.ones(n)
+    sums = np.vstack([np.hstack([rows, -rows]), np.ones(2 * n)])
+    limits = np.append(room, turnover) + _ROUNDING
+    found = linprog(np.hstack([-one, one]), sums, limits, bounds=bounds, method="highs")
+    return float(h.sum() - found.fun) if found.status == 0 else -1.0
 
 
 def _whole(bar: Bar, support: BoolArray) -> Stage:
