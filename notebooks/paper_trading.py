@@ -62,4 +62,4 @@ faults = {"reject": 0.1, "partial": 0.2, "disconnect": 0.1, "delay": 0.1}
 trouble = PaperAccount.create(folder.with_name("trouble"), "apas", "sample", {"rebalance": "weekly"}, faults=faults, **month)
 practise(trouble, lambda result: None, sessions=21)
 gap = report_of(trouble).gap
-print(f"{gap['missed_orders']:.0f} orders not filled in full; against the backtest {1e4 * gap['value_gap']:+.2f} bp")
+print(f"{gap['missed_orders']:.0f} orders failed; against the backtest {1e4 * gap['value_gap']:+.2f} bp")

@@ -63,6 +63,7 @@ def test_run_writes_a_folder_that_says_all(csv, tmp_path):
     out = tmp_path / "results" / "pa"
     result = tracker("run", "pa", "--data", csv, "--out", out, "--fill", "close", "--eval-from", "0.5", "--no-tearsheet")
     assert result.returncode == 0, result.stderr
+    assert "Final value: of the whole run" in " ".join(result.stdout.split())
     assert {p.name for p in out.iterdir()} == {
         "run.json",
         "metrics.json",
@@ -71,6 +72,8 @@ def test_run_writes_a_folder_that_says_all(csv, tmp_path):
         "returns.parquet",
         "orders.parquet",
         "diagnostics.parquet",
+        "attribution.parquet",
+        "stages.parquet",
     }
     run = json.loads((out / "run.json").read_text())
     assert run["strategy"] == "pa"

@@ -17,6 +17,7 @@ from datafeeds.cleaning.report import SHOWN
 from tracker_strategies.analysis.eval_from import start_row
 from tracker_strategies.analysis.exporting import export_run
 from tracker_strategies.analysis.pages.page import check_page
+from tracker_strategies.analysis.pages.words import begins_later
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import check_run_place, write_run
 from tracker_strategies.cli.limits import naming, sector_notes, sectors_of
@@ -222,7 +223,8 @@ def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> st
     costs = options.costs.in_words()
     limits = "" if options.limits.is_free else limits_in_words(options.limits.told())
     kept = f" Limits of all: {limits}." if limits else ""
-    return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}"
+    whole = " Final value: of the whole run; all other figures: of the scored bars." if begins_later(record) else ""
+    return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}{whole}"
 
 
 def show_strategies() -> None:

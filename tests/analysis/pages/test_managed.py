@@ -90,3 +90,12 @@ def test_the_tracking_part_comes_first_and_jump_links_lead_to_every_part(page):
     assert all(f'id="{name}"' in page for name in links)
     first = page[: page.index('<h2 id="time"')]
     assert all(title in first for title in ("TE, RMS", "Growth of 100", "Active return", "Calendar years"))
+
+
+def test_the_final_value_of_a_scored_part_is_said_to_be_that_of_the_whole_run(record, page, tmp_path):
+    whole = record.whole
+    half = whole.since("0.5")
+    assert half.metrics()["final_value"] == whole.value[-1]
+    words = tile(tearsheet(half, tmp_path / "half.html").read_text(encoding="utf-8"), "Final value")
+    assert f"of the whole run, from {whole.value[0]:,.0f}; {half.value[0]:,.0f} when scoring began" in words
+    assert "whole run" not in tile(page, "Final value")

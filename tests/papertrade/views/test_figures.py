@@ -9,7 +9,9 @@ import pytest
 from datafeeds import MarketPanel
 from tests.papertrade.harness import COSTS, at_the_broker, books_balance, market, open_account, step_through
 from tracker_strategies.cli.accounts.commands import show_report
+from tracker_strategies.papertrade.brokers.base import PARTLY, SHORT_OF_CASH
 from tracker_strategies.papertrade.errors import ReconcileError, RiskError
+from tracker_strategies.papertrade.views.gap import gap_words, unfilled
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.papertrade.views.status import status_of
 from tracker_strategies.runner import backtest
@@ -118,3 +120,31 @@ def test_a_report_of_an_account_that_waits_for_a_person(folder):
     assert report_of(account).paper.value.tolist() == before
     account.adopt()
     assert report_of(account).paper.value.tolist() == before
+
+
+def test_the_page_of_an_account_says_what_the_terminal_says(folder, capsys):
+    panel = market(n_bars=40)
+    account = open_account(folder / "a", panel, "pa", faults={"reject": 0.3, "seed": 1})
+    step_through(account, panel)
+    report = report_of(account)
+    show_report(str(account.folder), out=str(folder / "out"), as_json=False)
+    said = " ".join(capsys.readouterr().out.split())
+    page = (folder / "out" / "tearsheet.html").read_text(encoding="utf-8")
+    assert report.gap["missed_orders"] > 0
+    for words in gap_words(report.gap):
+        assert words in said
+        assert words in page
+    assert "Against its own backtest" in page
+    assert "Against baselines" not in page
+
+
+def test_orders_that_a_backtest_would_not_fill_either_are_no_failures(folder):
+    panel = market(n_bars=40)
+    account = open_account(folder / "a", panel, "pa")
+    step_through(account, panel)
+    gap = report_of(account).gap
+    assert (gap["missed_orders"], gap["missed"]) == (0.0, 0.0)
+    assert gap_words(gap)[1].startswith("0 orders failed (worth 0)")
+    order = {"status": "cancelled", "wanted": 10.0, "filled": 4.0, "price": 5.0}
+    found = unfilled([{**order, "reason": SHORT_OF_CASH}, {**order, "reason": PARTLY}, {**order, "reason": "", "filled": 10.0}])
+    assert found == {"missed": 30.0, "missed_orders": 1.0, "cut": 30.0, "cut_orders": 1.0}

@@ -28,6 +28,7 @@ from tracker_strategies.analysis.pages.words import (
     EXTRA,
     FIGURES,
     bars_in_words,
+    begins_later,
     bp,
     figure,
     number,
@@ -43,7 +44,15 @@ from tracker_strategies.errors import DataError
 TOP_WEIGHTS = 10
 
 
-def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = None, baselines: Sequence[RunRecord] = ()) -> Path:
+def tearsheet(
+    run: Run,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    baselines: Sequence[RunRecord] = (),
+    beside: str = "Against baselines",
+    remarks: Sequence[str] = (),
+) -> Path:
     """Write the tear sheet of a run and return where it is.
 
     Parameters
@@ -59,6 +68,10 @@ def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = Non
     baselines : sequence of RunRecord
         Other runs on the same bars and target, set beside this one in a table and in the chart of active return. One that got to
         its target later has fewer bars, one that never did is left out.
+    beside : str
+        Heading of that table.
+    remarks : sequence of str
+        Sentences that stand below the first figures.
 
     Raises
     ------
@@ -81,7 +94,7 @@ def tearsheet(run: Run, path: str | os.PathLike[str], *, title: str | None = Non
     others = [other for baseline in baselines if len((other := _beside(record, baseline)).dates) > 1]
     require_quantstats()
     title = title or f"{record.strategy} tracks {_listed(record.targets)}"
-    return write_page(target, _page(record, title, others, attribution_of(run)))
+    return write_page(target, _page(record, title, others, attribution_of(run), beside, remarks))
 
 
 def _beside(record: RunRecord, baseline: RunRecord) -> RunRecord:
@@ -97,13 +110,20 @@ def _beside(record: RunRecord, baseline: RunRecord) -> RunRecord:
     return other
 
 
-def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord], attribution: Attribution | None) -> str:
+def _page(
+    record: RunRecord,
+    title: str,
+    baselines: Sequence[RunRecord],
+    attribution: Attribution | None,
+    beside: str,
+    remarks: Sequence[str],
+) -> str:
     dates = pd.DatetimeIndex(record.dates)
     span = f"{_day(dates[0])} to {_day(dates[-1])}, {bars_in_words(record.dates)}"
     several = range(len(record.targets)) if len(record.targets) > 1 else ()
     tables = []
     if baselines:
-        tables.append(("Against baselines", _figures("Run", [(run.strategy, run, None) for run in (record, *baselines)])))
+        tables.append((beside, _figures("Run", [(run.strategy, run, None) for run in (record, *baselines)])))
     if several:
         blend = " + ".join(f"{w:.0%} {name}" for w, name in zip(record.blend, record.targets, strict=True))
         own = [(name, record, i) for i, name in enumerate(record.targets)]
@@ -128,6 +148,7 @@ def _page(record: RunRecord, title: str, baselines: Sequence[RunRecord], attribu
         lead=f"{span}, {len(record.symbols)} candidates. All figures after costs.",
         tiles=_tiles(record),
         tables=tables,
+        remarks=remarks,
         attributed=attributed,
         attribution_words=EXPLAINED,
         years=manager_tables(record),
@@ -202,7 +223,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
         "tracking_difference": (f"portfolio {signed_percent(growth[0])}, {index} {signed_percent(growth[1])}",),
         "excess_log_return": (f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",),
-        "final_value": (f"from {record.value[0]:,.0f}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),),
+        "final_value": (f"{_from(record)}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),),
         "turnover": (
             f"of value {per}, bought plus sold (two-way); {number(100 * traded.two_way)}\u202f% per year, "
             f"one-way {number(100 * traded.one_way)}\u202f%",
@@ -222,6 +243,14 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "up_capture": ("of the index's rises; ", own("down_capture"), " of its falls"),
     }
     return [Tile(label, own(key), details[key]) for key, (label, _) in (FIGURES | EXTRA).items() if key in details]
+
+
+def _from(record: RunRecord) -> str:
+    """What the final value grew from: a part that somebody chose to score ends with the value of the whole run."""
+    start = f"from {record.value[0]:,.0f}"
+    if record.whole is None or not begins_later(record):
+        return start
+    return f"of the whole run, from {record.whole.value[0]:,.0f}; {record.value[0]:,.0f} when scoring began"
 
 
 def _figures(first: str, runs: Sequence[tuple[str, RunRecord, int | None]]) -> Table:

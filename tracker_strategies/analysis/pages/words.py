@@ -91,6 +91,11 @@ def why_unscored(record: RunRecord) -> str:
     return "because the account never bought anything: look at its cash, and whether its orders were rejected"
 
 
+def begins_later(record: RunRecord) -> bool:
+    """Whether this is a part that somebody chose to score (``--eval-from``): the final value is then the whole run's."""
+    return record.whole is not None and not record.begins_at_entry
+
+
 def bars_in_words(dates: NDArray[np.datetime64]) -> str:
     """The number of bars after the first date and how long they are: 1,560 bars of 1 minute."""
     length = BarLength.usual(dates)

@@ -180,6 +180,7 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
     """``report``."""
     from datafeeds.files import json_text
     from tracker_strategies.analysis.pages.words import unscored
+    from tracker_strategies.papertrade.views.gap import gap_words
     from tracker_strategies.papertrade.views.report import report_of, write_report
 
     account = PaperAccount(folder)
@@ -204,14 +205,7 @@ def show_report(folder: str, *, out: str | None, as_json: bool) -> None:
     console.print(table)
     for words in unscored([report.paper, report.backtest]):
         console.print(words, style="yellow", highlight=False)
-    for words in (
-        f"shortfall from decision to fill {gap['shortfall']:,.2f}, {gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded; "
-        f"fees {gap['fees']:,.2f}",
-        f"{gap['missed_orders']:.0f} orders not filled in full ({gap['missed']:,.0f}), "
-        f"{gap['missed_sessions']:.0f} sessions missed",
-        f"against the backtest {gap['value_gap']:+.4%}, weights off by up to {gap['weights_gap']:.2g}, "
-        f"{gap['divergences']:.0f} divergences",
-    ):
+    for words in gap_words(gap):
         console.print(words, highlight=False)
     written, missing = write_report(report, Path(out).expanduser() if out else account.folder / "report")
     for path in written:

@@ -27,12 +27,12 @@ from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.brokers.base import NOT_DUE
 from tracker_strategies.papertrade.brokers.order_types import Terms
 from tracker_strategies.papertrade.deciding.checkpoint import Checkpoint
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
+from tracker_strategies.papertrade.views.gap import gap_words, unfilled
 from tracker_strategies.strategies.registry import load_strategy
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -52,9 +52,9 @@ class PaperReport:
         On the same bars, from the account's first session on.
     gap : dict
         ``shortfall``: money lost between the closes at which orders were decided and the prices at which they filled, and
-        ``shortfall_bps`` of the traded value; ``fees``; ``traded``; ``missed``: value of what was ordered and not filled, and
-        ``missed_orders``; ``value_gap``: final value of the paper account (without money that came in later) over the
-        backtest's, minus one; ``weights_gap``:
+        ``shortfall_bps`` of the traded value; ``fees``; ``traded``; ``missed``: value of what was ordered and failed to be
+        filled, and ``missed_orders``; ``cut`` and ``cut_orders``: what a backtest would not have filled either; ``value_gap``:
+        final value of the paper account (without money that came in later) over the backtest's, minus one; ``weights_gap``:
         largest difference between a decided weight and the backtest's; ``missed_sessions``; ``divergences``.
     """
 
@@ -110,12 +110,6 @@ def report_of(account: PaperAccount) -> PaperReport:
     decided = np.array([f["decided"] for f in fills])
     traded = float((np.abs(size) * price).sum()) if len(fills) else 0.0
     lost = float((size * (price - decided)).sum()) if len(fills) else 0.0
-    ended = [o for o in orders if o["status"] not in ("intent", "open", "partial") and o["reason"] not in NOT_DUE]
-    missed = [
-        (abs(o["wanted"] - o["filled"]) * o["price"], o)
-        for o in ended
-        if abs(o["wanted"] - o["filled"]) > 1e-9 * abs(o["wanted"])
-    ]
     assert backtest.decisions is not None
     both = [
         np.abs(
@@ -129,8 +123,7 @@ def report_of(account: PaperAccount) -> PaperReport:
         "shortfall_bps": 1e4 * lost / traded if traded else 0.0,
         "fees": float(sum(f["fee"] for f in fills)),
         "traded": traded,
-        "missed": float(sum(value for value, _ in missed)),
-        "missed_orders": float(len(missed)),
+        **unfilled(orders),
         "missed_sessions": float(sum(d["kind"] == Kind.MISSED for d in decisions)),
         "value_gap": float(paper.growth[-1] / backtest.growth[-1] - 1.0),
         "weights_gap": float(max(both, default=0.0)),
@@ -269,7 +262,14 @@ def write_report(report: PaperReport, folder: Path) -> tuple[list[Path], str]:
     written = [folder / "report.json"]
     try:
         written.append(
-            tearsheet(report.paper, folder / "tearsheet.html", title=report.paper.strategy, baselines=(report.backtest,))
+            tearsheet(
+                report.paper,
+                folder / "tearsheet.html",
+                title=report.paper.strategy,
+                baselines=(report.backtest,),
+                beside="Against its own backtest",
+                remarks=gap_words(report.gap),
+            )
         )
     except (MissingExtraError, DataError) as problem:
         return written, f"no tear sheet: {problem}"
