@@ -13,10 +13,14 @@ from typer.testing import CliRunner
 
 from datafeeds import MarketPanel, synthetic_market
 from tracker_strategies import CostModel
-from tracker_strategies.analysis.pages.charts import pareto
+from tracker_strategies.analysis.inference.objectives import OBJECTIVES
+from tracker_strategies.analysis.pages.charts import chart_style, pareto
+from tracker_strategies.analysis.pages.judged import decimals, p_words
 from tracker_strategies.cli import app
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps import Halving, Range, Space, Sweep, WalkForward, read_rows, run_sweep
+from tracker_strategies.research.sweeps.judging.charts import charts
+from tracker_strategies.research.sweeps.judging.page import best_table
 from tracker_strategies.research.sweeps.judging.report import findings, write_report
 from tracker_strategies.research.sweeps.judging.results import load
 from tracker_strategies.research.sweeps.running.driver import Unwatched
@@ -97,6 +101,44 @@ def test_the_page_stands_alone_and_shows_all_parts(swept):
         assert words in page
     assert page.count("<svg") == 2 * 3  # per setting two frontiers and a heat map
     assert "$" not in re.sub(r"<style>.*?</style>", "", page, flags=re.S)
+
+
+def test_p_values_at_the_floor_of_the_draws_are_written_as_bounds(swept):
+    found = write_report(swept, draws=200)
+    page = (swept / "report.html").read_text()
+    lowest = [v["p"] for told in found["settings"] for cell in told["best"] for v in cell["versus"].values()]
+    assert min(lowest) == pytest.approx(1 / 201)
+    assert "p \u2264 0.005" in page
+    assert "p 0.005" not in page
+    assert p_words(1 / 1001, 1 / 1001) == "\u2264 0.001"
+    assert p_words(2 / 1001, 1 / 1001) == "0.002"
+
+
+def test_figures_have_no_more_decimals_than_their_intervals_bear():
+    assert [decimals(-2.0, 2.0), decimals(9.8, 10.2), decimals(0.0, 0.04), decimals(-30.0, 30.0)] == [1, 2, 3, 0]
+    assert decimals(float("nan"), 1.0) == decimals(1.0, 1.0) == 3
+    entry = {"strategy": "pa", "params": {}, "te_rms": 12.3456e-4, "interval": [10.3e-4, 14.3e-4], "among_best": False}
+    entry |= {"excess_log_return": 0.05, "turnover": 0.01, "cost_bps": 0.1, "n_holdings": 5.0}
+    versus = {"delta": 1.2345e-4, "p": 0.2, "low": -0.8e-4, "high": 3.2e-4, "verdict": "no difference shown"}
+    base = {**entry, "strategy": "equal-weight", "versus": {}}
+    told = {"baselines": {"equal-weight": base}, "best": [{**entry, "versus": {"equal-weight": versus}}], "years": 2.0}
+    table = best_table(told, OBJECTIVES["te_rms"])
+    assert table.rows[1][1][:2] == ("12.3", "10.3 to 14.3")
+    assert table.rows[1][2][:2] == ("+1.2", "\u22120.8 to +3.2; p 0.200: no difference shown")
+    column = list(table.head).index("Excess log return, % per year")
+    assert table.rows[1][column] == "+2.50"
+
+
+def test_returns_are_per_year_and_the_legend_is_as_drawn(swept):
+    told = write_report(swept, draws=200)["settings"][0]
+    first, last = (np.datetime64(day[:10]) for day in told["days"])
+    assert told["years"] == pytest.approx((last - first).astype(int) / 365.25)
+    setting = load(swept).settings[0]
+    base = {name: setting.find(name) for name in told["baselines"]}
+    with chart_style():
+        labels = [label for label, _ in charts(setting, base, None)[0].legend]
+    assert "equal-weight" not in labels
+    assert labels[-1] == "Baselines"
 
 
 def test_the_best_and_the_baselines_can_be_compared_bar_by_bar(swept):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from tracker_strategies.analysis.inference.verdicts import BETTER, WORSE, Judged
@@ -22,9 +23,17 @@ def reference_of(judged: Mapping[str, Judged]) -> str:
     return next(run.name for run in judged.values() if run.versus is None)
 
 
-def p_words(p: float) -> str:
-    """A p-value with three decimals at most, and never 0."""
+def p_words(p: float, floor: float = 0.0) -> str:
+    """A p-value with three decimals at most, and never 0; ``floor`` is the smallest that so many draws can show."""
+    if p <= floor * (1.0 + 1e-9):
+        return f"\u2264 {math.ceil(1e3 * floor - 1e-9) / 1e3:.3f}"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def decimals(low: float, high: float) -> int:
+    """Decimals of a figure that stands beside its interval, at most three: one beside an interval of 2 to either side."""
+    half = 0.5 * (high - low)
+    return min(max(1 - math.floor(math.log10(half)), 0), 3) if math.isfinite(half) and half > 0.0 else 3
 
 
 def judged_table(judged: Mapping[str, Judged], periods_per_year: float | None = None) -> Table:

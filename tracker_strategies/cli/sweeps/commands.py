@@ -173,7 +173,10 @@ def _best_table(told: Mapping[str, Any], rows: int = 20) -> Table:
             f"{entry['strategy']} {in_words(entry['params'])}".strip() + (" *" if entry["among_best"] else ""),
             f"{scale * entry[objective.name]:.2f}",
             f"{low:.1f}..{high:.1f}",
-            *("" if v is None else f"{scale * v['delta']:+.2f}\np {p_words(v['p'])}\n{v['verdict']}" for v in versus),
+            *(
+                "" if v is None else f"{scale * v['delta']:+.2f}\np {p_words(v['p'], told.get('p_floor', 0.0))}\n{v['verdict']}"
+                for v in versus
+            ),
             f"{100 * entry['turnover']:.2f}",
         )
     return table

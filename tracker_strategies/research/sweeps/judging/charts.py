@@ -114,12 +114,14 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     names = list(dict.fromkeys(e.strategy for e in entries))
     legend = []
     for name, colour in zip(names, (COLOURS * len(names))[: len(names)], strict=True):
-        at = [i for i in sorted(shown) if entries[i].strategy == name]
+        # Baselines have marks of their own.
+        at = [i for i in sorted(shown) if entries[i].strategy == name and not any(entries[i] is b for b in baselines.values())]
         if at:
             ax.plot(te[at], other[at], color=colour, marker="o", markersize=4.0, linestyle="none", alpha=0.7)
             legend.append((name, colour))
-    ax.plot(te[edge], other[edge], color=SOFT, linewidth=1.2)
-    legend.append(("Best trade-offs", SOFT))
+    if len(edge) > 1:
+        ax.plot(te[edge], other[edge], color=SOFT, linewidth=1.2)
+        legend.append(("Best trade-offs", SOFT))
     for name, entry in baselines.items():
         x, y = 1e4 * entry.figures["te_rms"], entry.figures[figure_name]
         ax.plot([x], [y], color=INDEX, marker="D", markersize=8.0, linestyle="none")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tracker_strategies.analysis.inference.objectives import Objective, units
 from tracker_strategies.analysis.pages.charts import chart_style
+from tracker_strategies.analysis.pages.judged import decimals, p_words
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, render
 from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
 from tracker_strategies.research.sweeps.judging.charts import charts
@@ -68,7 +69,7 @@ def _tiles(told: Mapping[str, Any], objective: Objective) -> list[Tile]:
     if not told["best"]:
         return []
     scale, unit = units(objective)
-    best = told["best"][0]
+    best, floor = told["best"][0], told.get("p_floor", 0.0)
     low, high = best["interval"]
     name = f"{best['strategy']} {in_words(best['params'])}".strip()
     own = f"{scale * best[objective.name]:.3g}"
@@ -77,7 +78,9 @@ def _tiles(told: Mapping[str, Any], objective: Objective) -> list[Tile]:
     for other, v in best["versus"].items():
         ahead, sure = f"{scale * v['delta']:+.3g}", v["p"] < told["level"]
         word = Cell("distinguishable", kind="good") if sure else Cell("not distinguishable", kind="bad")
-        boxes.append(Tile(f"Ahead of {other}", Cell(_minus(ahead), value=ahead), (word, f" from {other}; p = {v['p']:.3f}")))
+        boxes.append(
+            Tile(f"Ahead of {other}", Cell(_minus(ahead), value=ahead), (word, f" from {other}; p {p_words(v['p'], floor)}"))
+        )
     return boxes
 
 
@@ -85,7 +88,9 @@ def best_table(told: Mapping[str, Any], objective: Objective) -> Table:
     """Baselines, then the best candidates."""
     scale, unit = units(objective)
     others = list(told["baselines"])
-    shown = [figure for figure in _FIGURES if figure[0] != objective.name]
+    floor, years = told.get("p_floor", 0.0), told.get("years")
+    figures = _FIGURES if years is None else [f if f[0] != "excess_log_return" else _yearly(years) for f in _FIGURES]
+    shown = [figure for figure in figures if figure[0] != objective.name]
     head: list[Word] = [
         "Candidate",
         Cell(f"{objective.words}, {unit}", "95 % interval"),
@@ -99,11 +104,17 @@ def best_table(told: Mapping[str, Any], objective: Objective) -> Table:
         role = ", baseline" if len(rows) < len(others) else ""
         best = ", cannot be told from the best" if entry["among_best"] else ""
         line: list[Word] = [Cell(entry["strategy"], f"{words}{role}{best}")]
-        line.append(Cell(_minus(f"{scale * entry[objective.name]:.3f}"), _minus(f"{scale * low:.3f} to {scale * high:.3f}")))
+        n = decimals(scale * low, scale * high)
+        line.append(
+            Cell(_minus(f"{scale * entry[objective.name]:.{n}f}"), _minus(f"{scale * low:.{n}f} to {scale * high:.{n}f}"))
+        )
         for name in others:
-            v = entry["versus"].get(name)
-            span = "" if v is None else f"{scale * v['low']:+.3f} to {scale * v['high']:+.3f}; {v['p']:.3f}: {v['verdict']}"
-            line.append("" if v is None else Cell(_minus(f"{scale * v['delta']:+.3f}"), _minus(span)))
+            if (v := entry["versus"].get(name)) is None:
+                line.append("")
+                continue
+            n = decimals(scale * v["low"], scale * v["high"])
+            span = f"{scale * v['low']:+.{n}f} to {scale * v['high']:+.{n}f}; p {p_words(v['p'], floor)}: {v['verdict']}"
+            line.append(Cell(_minus(f"{scale * v['delta']:+.{n}f}"), _minus(span)))
         rows.append([*line, *(_minus(show.format(entry[name] * times)) for name, _, show, times in shown)])
     return Table(head, rows, own=range(len(others)))
 
@@ -115,6 +126,11 @@ _FIGURES = (
     ("cost_bps", "Cost, bp", "{:.3f}", 1.0),
     ("n_holdings", "Names", "{:.1f}", 1.0),
 )
+
+
+def _yearly(years: float) -> tuple[str, str, str, float]:
+    """The column of returns, per year."""
+    return "excess_log_return", "Excess log return, % per year", "{:+.2f}", 100.0 / years
 
 
 def _minus(text: str) -> str:

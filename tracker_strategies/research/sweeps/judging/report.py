@@ -131,6 +131,8 @@ def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int
         "failures": setting.failures[:TOP],
         "n_best": len(best),
         "level": level,
+        "p_floor": min(1.0, planned / (1.0 + draws)),
+        "years": _years(setting),
         "baselines": {name: tell(entry) for name, entry in base.items()},
         "best": top,
     }
@@ -139,6 +141,15 @@ def judge(setting: Setting, baselines: tuple[str, ...], level: float, draws: int
     found["not_distinguishable_from"] = equal
     found["warnings"] = _warnings(setting, found, baselines)
     return found
+
+
+def _years(setting: Setting) -> float | None:
+    """Length of the scored bars in years; None where they are put together from several windows, with gaps between them."""
+    if len(setting.segments) > 1:
+        return None
+    first, last = (np.datetime64(day[:10]) for day in setting.days)
+    days = float((last - first) / np.timedelta64(1, "D"))
+    return days / 365.25 if days > 0.0 else None
 
 
 def verdict_of(delta: float, p: float, low: float, high: float, level: float) -> str:

@@ -118,6 +118,7 @@ def findings(tuned: Tuned, path: RunRecord, base: Mapping[str, RunRecord], draws
         "part": "test",
         "days": [str(path.dates[1])[:10], str(path.dates[-1])[:10]],
         "n_bars": metrics["n_bars"],
+        "years": metrics["n_bars"] / path.periods_per_year or None,
         "level": LEVEL,
         "draws": draws,
         "folds": [_fold(c, tuned) for c in tuned.choices],
