@@ -93,6 +93,7 @@ def test_a_class_of_ones_own_goes_wherever_a_name_goes(csv, tmp_path):
     own = f"{tmp_path / 'own.py'}:Cautious"
     numbers = json.loads(tracker("compare", "pa", own, "--data", csv, "--json").stdout)
     assert list(numbers) == ["pa", "Cautious"]
+    assert numbers["Cautious"].pop("judged")  # a comparison says more than a run
     assert numbers["Cautious"] == json.loads(tracker("run", own, "--data", csv, "--json").stdout)
     assert numbers["Cautious"] == json.loads(tracker("run", "pa", "--param", "eps=0.002", "--data", csv, "--json").stdout)
     words = ("sweep", "own.py:Cautious", "--data", csv, "--grid", "own.py:Cautious.eps=0.001,0.002", "--out", "swept", "-j", 1)

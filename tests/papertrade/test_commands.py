@@ -80,7 +80,7 @@ def test_the_switch_the_limits_and_the_operators_commands(folder, prices):
     assert "halted" in run("halt", place, "--reason", "lunch", "--cancel-open").output
     assert "lunch" in run("status", place).output
     assert "halted (lunch" in run("step", place).output
-    assert "goes on" in run("resume", place).output
+    assert "trades again" in run("resume", place).output
     assert "0.3" in run("limits", place, "max_weight=0.3", "max_turnover=none", "allow=AAPL,MSFT").output
     refused = run("step", place, ok=False)
     assert "max_weight=0.3" in str(refused.exception) or "allow" in str(refused.exception)
