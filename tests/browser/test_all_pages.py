@@ -32,6 +32,57 @@ def test_it_opens_offline_and_fits_every_width_in_light_and_dark(name, written, 
     assert opened.complaints == []
 
 
+SAID = {
+    "comparison of folders": ("Which is better, and is it real", "Verdict"),
+    "comparison of strategies": ("Which is better, and is it real", "reference"),
+    "tear sheet": (
+        "Calendar years",
+        "Years up to the last bar",
+        "Active return by month",
+        "95\u202f% interval",
+        "Beta to the index",
+        "(two-way)",
+        "Holding period",
+        "Where the error comes from, by cause",
+    ),
+    "leaderboard": ("verdict", "Trackers", "Rivals and baselines"),
+    "comparison of a leaderboard": ("Which is better, and is it real",),
+    "sweep": ("Excess log return, % per year", "cannot be told from the best", "Baselines"),
+    "comparison of a sweep": ("Candidates on the same bars",),
+    "paper": ("Claims of the paper", "Criteria of the experiment", "Criterion", "Verdict", "confirmed"),
+}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", PAGES)
+def test_it_says_what_it_is_for_on_a_desk_and_on_a_phone(name, width, written, visit):
+    opened = visit(written.pages[name], width=width, scheme="dark" if width == 390 else "light")
+    text = opened.page.evaluate("document.body.innerText")
+    assert [words for words in SAID[name] if words not in text] == []
+    assert "_" not in (text if name == "paper" else "")
+    assert opened.complaints == []
+
+
+def test_jump_links_lead_to_parts_that_are_seen(written, visit):
+    opened = visit(written.pages["tear sheet"], width=390)
+    links = opened.page.locator("nav.jump a")
+    assert links.count() >= 6
+    for i in range(links.count()):
+        place = links.nth(i).get_attribute("href")
+        links.nth(i).click()
+        assert opened.page.locator(place).is_visible()
+        assert abs(opened.page.locator(place).bounding_box()["y"]) < 800
+
+
+def test_months_are_coloured_and_bars_are_drawn(written, visit):
+    page = visit(written.pages["tear sheet"], width=1280).page
+    shades = page.evaluate("[...document.querySelectorAll('td.above, td.below')].map(c => getComputedStyle(c).backgroundColor)")
+    assert len(set(shades)) > 3
+    bars = page.evaluate("[...document.querySelectorAll('#attribution ~ section td.bar i')].map(b => b.offsetWidth)")
+    assert len(bars) > 6
+    assert max(bars) > 10 * min(bars)
+
+
 @pytest.mark.parametrize("name", ["leaderboard", "sweep"])
 def test_the_comparison_is_one_click_away(name, written, visit):
     opened = visit(written.pages[name])

@@ -35,9 +35,9 @@ mdates: Any = matplotlib.dates  # not typed by matplotlib
 
 MAX_POINTS = 800
 #: Colours while drawing, and the CSS variables that take their place. Chosen to stay apart for colour-blind eyes.
-PORTFOLIO, INDEX, LOSS, SOFT, RULE = "#0072b2", "#e69f00", "#d55e00", "#5b6575", "#e2e6ec"
+PORTFOLIO, INDEX, LOSS, SOFT, RULE = "#0072b2", "#b87800", "#d55e00", "#5b6575", "#e2e6ec"
 OTHERS = ("#009e73", "#aa4499", "#8c6d31", "#6b7280")
-STACK = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677", "#882255", "#aa4499", "#c3c9d3", "#eceff3")
+STACK = ("#332288", "#3b8bbd", "#2f8f80", "#117733", "#85852a", "#a8841a", "#cc6677", "#882255", "#aa4499", "#59616f", "#8b92a0")
 VARIABLES = {
     PORTFOLIO: "portfolio",
     INDEX: "index",
@@ -47,7 +47,9 @@ VARIABLES = {
     STACK[-2]: "rest",
     STACK[-1]: "cash",
 }
-VARIABLES |= {colour: f"other{i}" for i, colour in enumerate(OTHERS)}
+VARIABLES |= {colour: f"stack{i}" for i, colour in enumerate(STACK[:-3])} | {
+    colour: f"other{i}" for i, colour in enumerate(OTHERS)
+}
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text, in the page's own font
     "svg.hashsalt": "tracker",  # same drawing, same ids

@@ -72,9 +72,7 @@ def stacked(record: RunRecord, title: str, layers: Sequence[tuple[str, FloatArra
     shares = [share[rows] for _, share in layers]
     total = np.sum(shares, axis=0)
     colours = [*STACK[: len(layers)], STACK[-1]]
-    ax.stackplot(
-        day_numbers(record.dates)[rows], [*shares, np.maximum(1.0 - total, 0.0)], colors=colours, linewidth=0.0, alpha=0.9
-    )
+    ax.stackplot(day_numbers(record.dates)[rows], [*shares, np.maximum(1.0 - total, 0.0)], colors=colours, linewidth=0.0)
     ax.set_ylim(0.0, max(1.0, float(total.max())))
     percent_axis(ax.yaxis)
     return finish(figure, title, zip([*(name for name, _ in layers), "Cash"], colours, strict=True))

@@ -140,7 +140,7 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     for i, row in enumerate(rows):
         colour = INDEX if row["strategy"] in RIVALS else PORTFOLIO
         drawn.add(colour)
-        ax.plot([te[i]], [other[i]], color=colour, marker="o", markersize=6.0, linestyle="none", alpha=0.8)
+        ax.plot([te[i]], [other[i]], color=colour, marker="o", markersize=6.0, linestyle="none")
         if row["strategy"] in NAMED or i in edge:
             right = te[i] > np.sqrt(te.min() * te.max())
             place: Any = {"textcoords": "offset points", "color": SOFT, "fontsize": 9.5, "ha": "right" if right else "left"}

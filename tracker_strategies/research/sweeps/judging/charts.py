@@ -117,7 +117,7 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
         # Baselines have marks of their own.
         at = [i for i in sorted(shown) if entries[i].strategy == name and not any(entries[i] is b for b in baselines.values())]
         if at:
-            ax.plot(te[at], other[at], color=colour, marker="o", markersize=4.0, linestyle="none", alpha=0.7)
+            ax.plot(te[at], other[at], color=colour, marker="o", markersize=4.0, linestyle="none")
             legend.append((name, colour))
     if len(edge) > 1:
         ax.plot(te[edge], other[edge], color=SOFT, linewidth=1.2)
