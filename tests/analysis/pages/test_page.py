@@ -30,7 +30,16 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\" ' & 
 
 def test_all_templates_lie_in_one_place_and_every_page_extends_the_base():
     assert {path.parent for path in ROOT.rglob("templates/*")} == {TEMPLATES}
-    assert {path.stem for path in PAGES} == {"tearsheet", "comparison", "leaderboard", "judged", "sweep", "tune", "paper"}
+    assert {path.stem for path in PAGES} == {
+        "tearsheet",
+        "comparison",
+        "leaderboard",
+        "judged",
+        "sweep",
+        "tune",
+        "paper",
+        "capacity",
+    }
     for path in PAGES:
         assert "<meta" not in path.read_text(encoding="utf-8")
 
@@ -106,7 +115,9 @@ def test_a_hostile_name_is_text_on_tear_sheets_and_comparisons(tmp_path):
 
 
 def test_a_hostile_name_is_text_in_the_report_of_a_paper_account(tmp_path):
-    written, _ = write_report(PaperReport(hostile(), hostile(2), {"shortfall": 0.0}), tmp_path)
+    money = ("shortfall", "shortfall_bps", "fees", "traded", "missed", "missed_orders", "cut", "cut_orders")
+    gap = dict.fromkeys((*money, "missed_sessions", "value_gap", "weights_gap", "divergences"), 0.0)
+    written, _ = write_report(PaperReport(hostile(), hostile(2), gap), tmp_path)
     harmless(written[1].read_text(encoding="utf-8"))
 
 

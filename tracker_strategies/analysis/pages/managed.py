@@ -10,7 +10,7 @@ import pandas as pd
 from tracker_strategies.analysis.manager.periods import calendar_years, monthly_active, trailing_years
 from tracker_strategies.analysis.manager.turnover import Trading
 from tracker_strategies.analysis.pages.page import Cell, Table, Word
-from tracker_strategies.analysis.pages.words import percent, signed_percent
+from tracker_strategies.analysis.pages.words import percent
 from tracker_strategies.analysis.record import RunRecord
 
 #: How to read the tables.
@@ -80,4 +80,5 @@ def _months(table: pd.DataFrame) -> Table:
 
 
 def _signed(fraction: float) -> Cell:
-    return Cell(signed_percent(fraction), value=fraction)
+    """Two decimals, so that the figures of a column can be compared at a glance."""
+    return Cell(f"{'+' if fraction >= 0.0 else ''}{percent(fraction, 2)}", value=fraction)
