@@ -78,7 +78,8 @@ class Moments(Part):
         ages = [np.arange(length - 1.0, -1.0, -1.0) for length in self._lengths]
         self._fading = [(gamma**age).astype(np.float32) for gamma, age in zip(self._gammas.tolist(), ages, strict=True)]
         self._buffer = np.zeros((most + max(SPARE, most // 4) if most else 0, n), dtype=np.float32)
-        self._buffer[:most] = self._rows
+        if self._rows.any():  # zeros are there already, and writing them would take up memory
+            self._buffer[:most] = self._rows
         self._end = most
         self._rows = self._buffer[:most]
 
