@@ -172,7 +172,7 @@ def versus(result: Mapping[str, Any]) -> list[list[str]]:
             *(ours["te_rms"] / fine[name]["te_rms"] if name in fine else None for name in ("slait", "skfolio")),
         ]
         better = [name for name, row in fine.items() if row["te_rms"] < ours["te_rms"]]
-        found.append([market, *("" if r is None else f"{r:.2f}" for r in ratios), ", ".join(better) or "nobody"])
+        found.append([market, *("" if r is None else f"{r:.2f}" for r in ratios), ", ".join(better) or "none"])
     return found
 
 
