@@ -16,7 +16,7 @@ import pandas as pd
 from datafeeds.choices import FORMATS, check_choice
 from datafeeds.files import staged_file
 from datafeeds.texts import as_text
-from tracker_strategies.analysis.runfolder import BOOK, is_run
+from tracker_strategies.analysis.runfolder import BOOK, run_place
 from tracker_strategies.errors import DataError, MissingExtraError, OutputError
 
 #: Rows and columns of a sheet.
@@ -31,9 +31,7 @@ def run_tables(folder: str | Path) -> dict[str, pd.DataFrame]:
     DataError
         The folder holds no run, or one that cannot be read.
     """
-    place = Path(folder).expanduser()
-    if not is_run(place):
-        raise DataError(f"{place} is no run folder: it has no run.json; write one with 'tracker run STRATEGY --out {place}'")
+    place = run_place(folder)
     try:
         metrics = json.loads((place / "metrics.json").read_text(encoding="utf-8"))
         tables = {"metrics": _figures(metrics)}

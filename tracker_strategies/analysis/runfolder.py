@@ -110,6 +110,14 @@ def check_run_place(target: Path, asked: Mapping[str, Any], *, force: bool = Fal
         refuse_other(target / "run.json", asked)
 
 
+def run_place(folder: str | os.PathLike[str]) -> Path:
+    """The folder of a run; :class:`DataError` where there is none."""
+    place = Path(folder).expanduser()
+    if not is_run(place):
+        raise DataError(f"{place} is no run folder: it has no run.json; write one with 'tracker run STRATEGY --out {place}'")
+    return place
+
+
 def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecord:
     """Read back what :func:`write_run` wrote.
 
@@ -124,9 +132,7 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
     DataError
         The folder holds no run, or one that cannot be read.
     """
-    place = Path(folder).expanduser()
-    if not is_run(place):
-        raise DataError(f"{place} is no run folder: it has no run.json; write one with 'tracker run STRATEGY --out {place}'")
+    place = run_place(folder)
     try:
         told = json.loads((place / "run.json").read_text(encoding="utf-8"))
         weights, returns = (pd.read_parquet(place / f"{name}.parquet") for name in ("weights", "returns"))
