@@ -106,7 +106,7 @@ class ActiveObserver(TrackerObserver):
             self._levels, self._growth = levels, 1.0
             return None
         if self._levels is not None:
-            self._growth *= (account.value[-1] - account.carried[-1]) / account.value[-2]
+            self._growth *= (account.value[-1] - account.newest_carried) / account.value[-2]
         if levels is None:
             return None
         before, growth = self._levels, self._growth

@@ -144,7 +144,7 @@ def test_they_disagree(tmp_path):
 
 
 def test_a_fill_that_nobody_can_explain(tmp_path):
-    title = "A fill that nobody can explain"
+    title = "A fill that cannot be explained"
     world = World(tmp_path)
     world.show(5)
     # the broker takes the session in by itself and reports a fill that is too large

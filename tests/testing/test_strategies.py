@@ -25,7 +25,8 @@ def test_the_table_of_names_agrees_with_classes_and_learners() -> None:
     ready = {name: cls for name, (_, cls) in NAMES.items() if name not in NEED_WEIGHTS}  # those run on prices alone
     assert {cls.alias_name: cls.__name__ for cls in STRATEGIES} == ready
     registered = {record.name for cls in CLASSES if (record := registration_of(cls)) and record.name}
-    assert registered | OWN_NAMES | set(NEED_WEIGHTS) == set(NAMES), "a learner's name that no strategy has, or a strategy without a learner"
+    named = registered | OWN_NAMES | set(NEED_WEIGHTS)
+    assert named == set(NAMES), "a learner's name that no strategy has, or a strategy without a learner"
     for cls in STRATEGIES:
         record = cls.learner and registration_of(cls.learner)
         assert record is None or (cls.alias_name, cls.diagnostic_lines) == (record.name, record.shows), cls.__name__

@@ -116,6 +116,11 @@ class AccountRows:
         return np.array([d.close[0] if len(d) else np.nan for d in self.assets]) if bar is None else bar.close
 
     @property
+    def newest_carried(self) -> float:
+        """The flow of the newest row, carried to its close."""
+        return (self.carried or self.flow)[-1]
+
+    @property
     def columns(self) -> tuple[array[float], ...]:
         """Value, flow, carried, traded and paid, which grow with every row."""
         return self.value, self.flow, self.carried, self.traded, self.paid
