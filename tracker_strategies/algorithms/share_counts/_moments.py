@@ -139,18 +139,18 @@ class Moments(Part):
         if not some:
             return
         oldest, n = max(length for _, length in some), vectors.shape[1]
-        short, sums = vectors.astype(np.float32), np.zeros(vectors.shape, dtype=np.float32)
+        short = [(k, length, vectors[k].astype(np.float32), np.zeros(n, dtype=np.float32)) for k, length in some]
         block = max(BLOCK // (4 * n), LEAST_BLOCK)
         for newest in range(0, oldest, block):
-            for k, length in some:
+            for k, length, vector, total in short:
                 if length > newest:
                     last = min(newest + block, length)
                     rows, fading = self._buffer[self._end - last : self._end - newest], self._fading[k]
-                    on_rows = rows.dot(short[k])
+                    on_rows = rows.dot(vector)
                     on_rows *= fading[len(fading) - last : len(fading) - newest]
-                    add(1.0, rows.T, on_rows, beta=1.0, y=sums[k], overwrite_y=1)
-        for k, _ in some:
-            out[k] = sums[k]
+                    add(1.0, rows.T, on_rows, beta=1.0, y=total, overwrite_y=1)
+        for k, _, _, total in short:
+            out[k] = total
 
     def _weighted(self, k: int) -> tuple[Rows, Rows]:
         """Return the rows of a discount and their weights."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracker_strategies.algorithms._validation import Array
-from tracker_strategies.algorithms.numerics.lapack import lapack
+from tracker_strategies.algorithms.numerics.lapack import blas, lapack
 from tracker_strategies.algorithms.share_counts._moments import Moments
 
 RESIDUAL, MOST_PRODUCTS = 2e-2, 40
@@ -117,41 +117,43 @@ def _faint(traces: Array, delta: Array, memories: Array) -> Array:
 def _conjugate_gradients(
     moments: Moments, D: Array, delta: Array, g: Array, normal: Array, members: list[int]
 ) -> tuple[Array, int]:
-    """All members go in step; one that has arrived waits. The diagonal of DCD + delta, in which large names tower above the
-    others, is taken out first: with thousands of names that halves the products.
+    """All members go in step, so that the rows are read once for all; one that has arrived waits. The diagonal of DCD + delta, in
+    which large names tower above the others, is taken out first: with thousands of names that halves the products. What is not
+    a product goes member by member, whose vectors stay in the processor's cache.
     """
-    shift = delta[:, None]
     easy = D * D
     easy *= moments.diagonals
     lengths = moments.rows_above(_faint(easy.sum(axis=1), delta, moments.memories))
-    easy += shift
+    easy += delta[:, None]
     np.divide(1.0, easy, out=easy)
     across = easy * normal
     across /= np.maximum(np.einsum("kn,kn->k", normal, across), TINY)[:, None]
     d, products = np.zeros(D.shape), 0
-    residual, Hp, scaled = -g, np.zeros(D.shape), np.empty(D.shape)
+    residual, Hp, ahead = -g, np.zeros(D.shape), np.empty(D.shape)
     p = easy * residual
     p -= np.einsum("kn,kn->k", normal, p)[:, None] * across
-    left = np.einsum("kn,kn->k", residual, p)
-    enough = RESIDUAL * RESIDUAL * left
+    left = np.einsum("kn,kn->k", residual, p).tolist()
+    enough = [RESIDUAL * RESIDUAL * first for first in left]
     members = [k for k in members if 0.0 < left[k] < np.inf]
+    add = blas().daxpy  # in place
     for _ in range(MOST_PRODUCTS):
         if not members:
             break
-        np.multiply(D, p, out=scaled)
-        moments.times(scaled, members, Hp, lengths)
+        for k in members:
+            np.multiply(D[k], p[k], out=ahead[k])
+        moments.times(ahead, members, Hp, lengths)
         products += len(members)
-        Hp *= D
-        Hp += shift * p
-        step = np.zeros(len(D))
-        curvature = np.einsum("kn,kn->k", p, Hp)
-        step[members] = left[members] / np.maximum(curvature[members], TINY)
-        d += step[:, None] * p
-        residual -= step[:, None] * Hp
-        ahead = easy * residual
-        ahead -= np.einsum("kn,kn->k", normal, ahead)[:, None] * across
-        before, left = left, np.einsum("kn,kn->k", residual, ahead)
+        for k in members:
+            along, curved, rest, new = p[k], Hp[k], residual[k], ahead[k]
+            curved *= D[k]
+            add(along, curved, a=delta[k])
+            step = left[k] / max(float(along.dot(curved)), TINY)
+            add(along, d[k], a=step)
+            add(curved, rest, a=-step)
+            np.multiply(easy[k], rest, out=new)
+            add(across[k], new, a=-float(normal[k].dot(new)))
+            before, left[k] = left[k], float(rest.dot(new))
+            along *= left[k] / max(before, TINY)
+            along += new
         members = [k for k in members if enough[k] < left[k] < np.inf]
-        p *= (left / np.maximum(before, TINY))[:, None]
-        p += ahead
     return d, products
