@@ -45,6 +45,11 @@ def test_what_a_cell_does_is_told_in_its_row_and_in_no_other(tmp_path, acts, job
         assert expected or row["te_rms"] == rows["pa"]["te_rms"]
 
 
+def test_a_cell_that_died_in_two_ways_says_both(tmp_path):
+    row = hostile(tmp_path, ("nothing", "die_twice"), 1)["die_twice-1"]
+    assert re.search(r"died, 2 times: killed.*\(SIGKILL\), then .*\(SIGABRT\)", row["error"])
+
+
 def test_processes_are_kept_for_the_next_sweep_but_not_with_a_users_code(tmp_path):
     run_sweep(Sweep(Space(("pa",)), data=("synthetic:n_assets=3,n_bars=40",), baselines=()), tmp_path / "ours", jobs=1)
     run_sweep(sweep_of(["nothing-0"], str(tmp_path)), tmp_path / "theirs", jobs=1)

@@ -83,3 +83,9 @@ class Hostile(PATracker):
         if not mark.exists():
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+
+    @staticmethod
+    def _die_twice(p):
+        """Killed the first time, as if somebody else were the cause; then in a way of its own."""
+        Hostile._die_once(p)
+        os.abort()

@@ -37,6 +37,7 @@ ACTS = {
     "hold": r"^CellTimeError: stopped after",
     "memory": r"^MemoryError: .*--cell-memory",
     "die_once": "",
+    "die_twice": r"killed.*SIGKILL.*, then .*SIGABRT|SIGABRT",
 }
 #: Cells of a sweep beside its baseline; seconds that one may take; starts of a driver that nobody disturbs.
 CELLS, SECONDS, RESTARTS = 10, 6.0, 8

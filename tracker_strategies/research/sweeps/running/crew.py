@@ -96,7 +96,7 @@ class Crew:
         self._terms = (code, shelf, allowance.seconds, allowance.share(jobs), whole)
         self._crew: list[CellProcess] = []
         self._again: deque[Errand] = deque()
-        self._deaths: dict[str, int] = {}
+        self._deaths: dict[str, list[str]] = {}
         self._failed_starts = 0
 
     def run(self, cells: Iterable[Cell]) -> Iterator[Row]:
@@ -171,10 +171,12 @@ class Crew:
             problem = CellTimeError(f"stopped after {first.seconds:g} seconds (--cell-seconds){where}")
         else:
             key = cell.key(self._code)
-            self._deaths[key] = self._deaths.get(key, 0) + 1
-            if self._deaths[key] < TRIES:  # somebody else may have been the cause
+            deaths = self._deaths.setdefault(key, [])
+            deaths.append(_ending(exit_code))
+            if len(deaths) < TRIES:  # somebody else may have been the cause
                 return
-            problem = CellDiedError(f"its process died, {TRIES} times: {_ending(exit_code)}{where}")
+            # each way it died once: one of them may have been an accident, the other is the cell's own
+            problem = CellDiedError(f"its process died, {TRIES} times: {', then '.join(dict.fromkeys(deaths))}{where}")
         self._again.remove(first)
         row = failed(describe(cell, self._code), problem)
         yield row | {"seconds": time.monotonic() - process.since, "worker": f"{socket.gethostname()}:{process.pid}"}
