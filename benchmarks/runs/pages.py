@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from benchmarks._measure import Report, side_by_side
-from datafeeds import synthetic_market
+from datafeeds import MarketPanel, synthetic_market
 from tracker_strategies.analysis.pages.comparison_page import comparison
 from tracker_strategies.analysis.pages.quantstats_page import require_quantstats
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
@@ -23,6 +25,7 @@ from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.research import replay
 
 N_BARS, N_ASSETS, N_RUNS = 2520, 30, 10
+YEAR_OF_MINUTES = 98_280
 #: What the browser needs to start without a screen and to leave the network alone.
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
 
@@ -36,6 +39,7 @@ def run() -> Report:
         page = comparison(runs, Path(folder) / "comparison.html")
         report.claim(f"comparison page, {len(runs)} runs x {N_BARS} bars, MB", page.stat().st_size / 1e6, at_most=1.5)
         _ready(report, page)
+        _minutes(report, Path(folder))
     return report
 
 
@@ -65,6 +69,40 @@ def _tear_sheet(report: Report, record: RunRecord, folder: Path) -> None:
     report.timings(timings, "QuantStats alone")
     ratio = timings["tear sheet"].least / timings["QuantStats alone"].least
     report.claim("time of a tear sheet / time of QuantStats alone", ratio, at_most=1.5)
+
+
+def _minutes(report: Report, folder: Path) -> None:
+    """The page of a year of minutes against that of ten years of days, in CPU time."""
+    least: dict[str, float] = {}
+    runs = {"days": _record(_days(N_BARS), 0.01), "minutes": _record(_minutes_of(YEAR_OF_MINUTES), 5e-4)}
+    for _ in range(3):
+        for name, record in runs.items():
+            start = time.process_time()
+            page = tearsheet(record, folder / f"{name}.html")
+            least[name] = min(least.get(name, np.inf), time.process_time() - start)
+    for name, record in runs.items():
+        report.rows.append({"contender": f"page of {len(record.dates):,} bars ({name})", "CPU s": least[name]})
+    size = page.stat().st_size / 1e6
+    report.claim(f"page of {YEAR_OF_MINUTES:,} bars, MB", size, at_most=2.0)
+    report.claim(f"page of {YEAR_OF_MINUTES:,} bars over that of {N_BARS:,}, CPU", least["minutes"] / least["days"], at_most=1.5)
+
+
+def _record(dates: NDArray[np.datetime64], volatility: float) -> RunRecord:
+    """A run over bars of these dates, on prices that walk at random."""
+    steps = volatility * np.random.default_rng(1).standard_normal((len(dates), N_ASSETS))
+    close = 50.0 * np.exp(np.cumsum(steps, axis=0))
+    names = tuple(f"A{i:02d}" for i in range(N_ASSETS))
+    return replay(MarketPanel(dates, names, close, ("INDEX",), close.mean(axis=1, keepdims=True)), "pa")
+
+
+def _days(n: int) -> NDArray[np.datetime64]:
+    return np.asarray(pd.bdate_range("2015-01-02", periods=n).to_numpy(), dtype="datetime64[ns]")
+
+
+def _minutes_of(n: int) -> NDArray[np.datetime64]:
+    """Sessions of 390 minutes."""
+    since = np.timedelta64(570, "m") + np.arange(1, 391) * np.timedelta64(1, "m")
+    return (_days(-(-n // 390))[:, None] + since).ravel()[:n]
 
 
 def _ready(report: Report, page: Path) -> None:
