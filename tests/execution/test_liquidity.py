@@ -317,7 +317,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
 def test_a_real_broker_has_a_market_of_its_own(tmp_path: Path) -> None:
     from tracker_strategies.papertrade.config import AccountConfig
 
-    with pytest.raises(ParameterError, match="alpaca has a market of its own"):
+    with pytest.raises(ParameterError, match="alpaca fills orders in a real market"):
         AccountConfig("a", "pa", "sample", ("INDEX",), ("A",), "2020-01-02", {"max_participation": 0.1}, broker="alpaca")
 
 

@@ -22,9 +22,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dscal
 
-from tracker_strategies.errors import AccountError, InputError, ParameterError
+from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.plan_errors import diagnose
 from tracker_strategies.execution.sums import affordable_scale, affordable_scale_by_name, inner, scaled, total
 
 FloatArray = NDArray[np.float64]
@@ -107,7 +109,7 @@ class Rebalancer:
         have, whole = total(held), total(weights)
         fits = weights.shape == held.shape == prices.shape
         if not (fits and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9 and _least(np.minimum(sizes, weights)) >= 0.0):
-            self._diagnose(weights, sizes, prices, cash)
+            diagnose(weights, sizes, prices, cash)
         return self._affordable(weights, whole, sizes, held, have, prices, cash, tradable, keep)
 
     def fit(
@@ -119,20 +121,21 @@ class Rebalancer:
         *,
         pending: FloatArray | None = None,
         unchanged: bool = False,
+        outcome: tuple[float, float, float] | None = None,
     ) -> FloatArray:
         """The same orders at other prices: sells as they are (never more than held), buys by one common factor if cash no longer
         suffices; in whole lots, as many of them as it reaches for.
 
         This is what happens to orders sized at yesterday's close when the market opens elsewhere. `unchanged` says that the
-        orders were planned for just these sizes, so that no sell can be too large.
+        orders were planned for just these sizes, so that no sell can be too large; `outcome` is that of the orders, if known.
         """
         if pending is not None:
             cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
             sizes = np.maximum(sizes + np.minimum(pending, 0.0), 0.0)
-        flow, traded, _ = self.costs.outcome(deltas, prices)
-        reserve = 0.1 * DUST * (abs(cash) + traded)
+        outcome = outcome or self.costs.outcome(deltas, prices)
+        reserve = 0.1 * DUST * (abs(cash) + outcome[1])
         held = unchanged or bool(_least(sizes + deltas) >= 0.0)
-        if held and cash + flow >= reserve:
+        if held and cash + outcome[0] >= reserve:
             return deltas
         sells, buys = np.minimum(deltas, 0.0), np.maximum(deltas, 0.0)
         if not held:
@@ -156,24 +159,6 @@ class Rebalancer:
 
     # -- pieces ----------
 
-    def _diagnose(self, weights: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float) -> None:
-        """Say what is wrong with an input that led nowhere. Checking every input on every bar would cost as much as planning."""
-        if not weights.shape == sizes.shape == prices.shape:
-            shapes = ", ".join(str(a.shape) for a in (weights, sizes, prices))
-            raise InputError(f"weights, sizes and prices have shapes {shapes}: one entry per name")
-        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
-        if bad.size or weights.sum() > 1.0 + 1e-9:
-            what = f"weight {weights[bad[0]]!r} at position {bad[0]}" if bad.size else f"weights that sum to {weights.sum():.12g}"
-            raise InputError(f"{what}: targets must be finite, >= 0 and sum to at most 1")
-        if (sizes < 0.0).any():
-            short = int(sizes.argmin())
-            raise AccountError(f"position {short} is short by {-sizes[short]:g} shares; this rebalancer is long only")
-        if not (np.isfinite(prices) & (prices > 0.0)).all():
-            raise InputError("a name to be traded or valued has no positive finite price; read prices through the gate")
-        value = cash + inner(sizes, prices)
-        if not 0.0 < value < np.inf:
-            raise AccountError(f"the account is worth {value:g} (cash {cash:g}); there is nothing to rebalance")
-
     def _affordable(
         self,
         weights: FloatArray,
@@ -190,7 +175,12 @@ class Rebalancer:
         value = cash + have
         goal = scaled(weights, value)
         dust, part = DUST * value, 1.0 - keep
-        want = np.where(goal > dust, goal / prices, 0.0)  # a target below rounding is none, and its position is sold in full
+        want = goal / prices
+        want[goal <= dust] = 0.0  # a target below rounding is none, and its position is sold in full
+        if free is None and part == 1.0 and self.costs.proportional and self.costs.by_value:
+            change = self._usual(want, goal, held, whole * value, have, sizes, prices, cash)
+            if change is not None:
+                return change
 
         def plan_at(s: float, worth: FloatArray | None = None) -> FloatArray:
             target = scaled(want, s)
@@ -212,8 +202,36 @@ class Rebalancer:
                 plan = plan_at(self._scale(mine, own, total(mine), worth, budget, prices[free], part)[0])
             if cash + self.costs.cash_flow(plan, prices) >= 0.0:
                 return plan
-        self._diagnose(weights, sizes, prices, cash)
+        diagnose(weights, sizes, prices, cash)
         return self._bisect(plan_at, prices, cash, dust, keep * value)
+
+    def _usual(
+        self,
+        want: FloatArray,
+        goal: FloatArray,
+        held: FloatArray,
+        whole: float,
+        have: float,
+        sizes: FloatArray,
+        prices: FloatArray,
+        cash: float,
+    ) -> FloatArray | None:
+        """The plan at s* where every name trades and costs go by value; None where it cannot be paid for.
+
+        What the search for s* has added up tells what the plan costs, unless changes below rounding are left out of it.
+        """
+        value = cash + have
+        dust, costs = DUST * value, self.costs
+        s, _, worth, gross = affordable_scale(goal, held, whole, have, value - dust, *costs.even_odd)
+        target: FloatArray = dscal(s, want.copy())
+        change = target - sizes
+        small = worth <= dust
+        small &= target > 0.0
+        if np.count_nonzero(small):
+            change[small] = 0.0
+        elif cash + costs.charged(s * whole - have, gross)[0] >= 0.5 * dust:
+            return change
+        return change if cash + costs.cash_flow(change, prices) >= 0.0 else None
 
     def _scale(
         self, goal: FloatArray, held: FloatArray, whole: float, have: float, budget: float, prices: FloatArray, part: float

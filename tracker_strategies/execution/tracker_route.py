@@ -70,7 +70,8 @@ class TrackerRoute:
 
     def pending(self) -> FloatArray | None:
         """Shares in orders of this tracker that are still open."""
-        return self._orders.pending() if self._broker.pending or self._broker.submitted else None
+        broker = self._broker
+        return self._orders.pending() if broker.pending or broker.submitted else None
 
     def submit(self, deltas: FloatArray) -> None:
         """Send market orders: to fill at the closes of this bar, or, when the open has asked for them, at the open."""
@@ -81,11 +82,11 @@ class TrackerRoute:
 
     def close(self, bar: Any) -> None:
         """Close of a bar: the tracker decides, knowing what is booked with its fills; then it waits for the open if it has to."""
-        tracker, flows = self.strategy.tracker, self.flows
+        tracker, flows, flow = self.strategy.tracker, self.flows, 0.0
         if flows is not None and tracker.bar is None:
             flows.check(bar.date, bar.date + np.timedelta64(40_000, "D"), limited=tracker.liquidity is not None)
-        at_close = flows is not None and tracker.bar is not None and tracker.fill is FillMode.CLOSE
-        flow = flows.due(tracker.bar.date, bar.date) if flows is not None and at_close else 0.0
+        elif flows is not None and tracker.fill is FillMode.CLOSE:
+            flow = flows.due(tracker.bar.date, bar.date)
         try:
             closed(tracker, bar, self, flow)
         except AccountError as problem:
@@ -100,8 +101,7 @@ class TrackerRoute:
     def book_flow(self) -> None:
         """The broker's turn on a bar begins: book what is due with its fills."""
         self.booked, due, self._due = None, self._due, None
-        last = self.strategy.tracker.bar
-        if self.flows is None or last is None:
+        if self.flows is None or (last := self.strategy.tracker.bar) is None:
             return
         if self.strategy.tracker.fill is not FillMode.CLOSE:
             bar = self.strategy.bar_at_open()
@@ -147,10 +147,8 @@ class TrackerRoute:
         bar = None if basket.at_close else self.strategy.bar_at_open()
         if bar is None and not basket.at_close:
             return None
-        own, broker = self.part.cash, self._broker
-        dust = 1e-9 * broker.startingcash
-        robbed = own is not None and own >= -dust and spare < -dust and broker.cash < 0.0  # others have lost what is not theirs
-        if robbed or checked < min(0.0, broker.cash):  # the broker refuses what follows
+        own = self.part.cash
+        if (own is not None or checked < 0.0) and self._is_refused(own, spare, checked):
             self.strategy.tracker.put_off()
             return np.zeros(len(self.assets))
         limit = cash if own is None else own + min(0.0, spare)
@@ -160,6 +158,12 @@ class TrackerRoute:
         if asked is None or bar is None:
             return np.zeros(len(self.assets))
         return asked if own is None else self.affordable(asked, bar.open, limit)
+
+    def _is_refused(self, own: float | None, spare: float, checked: float) -> bool:
+        """Whether the broker refuses what follows in line."""
+        cash, dust = self._broker.cash, 1e-9 * self._broker.startingcash
+        robbed = own is not None and own >= -dust and spare < -dust and cash < 0.0  # others have lost what is not theirs
+        return bool(robbed or checked < min(0.0, cash))
 
     def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
         """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""
@@ -192,6 +196,14 @@ class TrackerRoute:
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
         """What these trades do to the cash."""
         return float(self.strategy.tracker.market.costs.cash_flow(deltas, prices))
+
+    def outcome_at(self, deltas: FloatArray, prices: FloatArray, costs: Any) -> tuple[float, float, float] | None:
+        """What these trades do at these prices and costs, where that has been worked out already for the very same ones."""
+        tracker = self.strategy.tracker
+        if (known := tracker.fitted) is None or known[0] is not deltas or known[1] is not prices:
+            return None
+        outcome: tuple[float, float, float] = known[2]
+        return outcome if tracker.rebalancer.costs is costs else None
 
     @property
     def impact(self) -> Impact | None:

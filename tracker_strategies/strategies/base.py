@@ -257,7 +257,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.route = TrackerRoute(self, part, flows_of(self.p.cash_flows))
         alone = len(self.cerebro.strats) == 1 and part.capital is None
         if self.p.broker == "basket" and self._rows and alone:
-            broker.open_lane(part, self.gate)
+            broker.open_lane(part, self.gate, self.tracker.rebalancer.costs)
         held = settle_holdings(self.p, self.symbols)
         if held is not None:
             begin_with(self, part, held)

@@ -27,6 +27,7 @@ from tracker_strategies.execution.volume.market_fills import MarketFills
 from tracker_strategies.strategies.target import Target
 
 FloatArray = NDArray[np.float64]
+ONE = np.ones(())  # spares numpy the conversion
 
 
 class Tracker(MarketFills):
@@ -69,7 +70,6 @@ class Tracker(MarketFills):
     """
 
     start: np.datetime64 | None = None
-
     overnight: Overnight | None = None  # how returns over a night are learned; None: as any other
 
     def __init__(
@@ -100,6 +100,7 @@ class Tracker(MarketFills):
         self._changed = self._owed = self._again = self._curing = self.acts = False
         self._decided: FloatArray | None = None
         self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
+        self._all_at_open = keeper is None and liquidity is None and fill is FillMode.NEXT_OPEN
         self.begin_fills()
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
@@ -109,7 +110,8 @@ class Tracker(MarketFills):
                 self.study(bar)
                 return
             self.start, self._again = None, True  # its first rebalance, whatever the schedule says
-        self.decide(bar, route, due=self._is_entering(bar, route) | self.observe(bar) | self._owed)
+        entering = self.keeper is not None and self._is_entering(bar, route)
+        self.decide(bar, route, due=self.observe(bar) or entering or self._owed)
 
     def study(self, bar: Bar) -> None:
         """A bar on which nothing is decided: learn. What the algorithm chose counts as the target."""
@@ -118,10 +120,10 @@ class Tracker(MarketFills):
 
     def decide(self, bar: Bar, route: OrderRoute, *, due: bool = True) -> None:
         """Decide at the close of a bar that was learned from, if a rebalance is due."""
-        gone = self.universe.gone
-        for i in () if gone is None else np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
-            self.universe.booked_out(bar, i, float(route.sizes()[i]))
-            route.book_out(i, float(bar.close[i]))
+        if (gone := self.universe.gone) is not None:
+            for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
+                self.universe.booked_out(bar, i, float(route.sizes()[i]))
+                route.book_out(i, float(bar.close[i]))
         self._decided = None
         self.unfilled, self._left = self._left, 0.0
         self._owed = due and self._misses(bar, route)
@@ -130,7 +132,7 @@ class Tracker(MarketFills):
         if self.acts:
             self._goal = None
         self._resent = self._goal is not None
-        if not (self.acts or self._resent) or self._cannot_trade(bar):
+        if not (self.acts or self._resent) or (self.liquidity is not None and self._cannot_trade(bar)):
             return
         if self.fill is FillMode.OPEN and self.keeper is None and not self._resent:
             self._decided = self.wish
@@ -138,9 +140,8 @@ class Tracker(MarketFills):
         sizes, pending = route.sizes(), route.pending()
         deltas = self._rest(sizes, pending) if self._resent else self._plan(bar, bar.close, route, pending, curing=curing)
         if self.fill is FillMode.CLOSE:
-            if self.liquidity is not None:
-                deltas = self._taken(bar, bar.close, deltas, route, pending)
-            route.submit(deltas)
+            taken = deltas if self.liquidity is None else self._taken(bar, bar.close, deltas, route, pending)
+            route.submit(taken)
         else:
             self._decided, self._sizes, self._curing = deltas, sizes if pending is None else None, curing
 
@@ -150,6 +151,9 @@ class Tracker(MarketFills):
             return
         decided, self._decided = self._decided, None
         opens, pending = bar.open, route.pending()
+        if self._all_at_open and bar.age is None and pending is None:
+            route.submit(self._all_taken(bar, decided, route))
+            return
         self._owed = self._owed or self._misses(bar, route)
         if self.fill is FillMode.OPEN and not self._resent:
             deltas = self._plan(bar, opens, route, pending, curing=self._curing, again=True)
@@ -250,7 +254,8 @@ class Tracker(MarketFills):
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
         y = self.target.returns(before.target, bar.target, self._span)
-        x = bar.close / before.close - 1.0
+        x = bar.close / before.close
+        x -= ONE
         extra: dict[str, Any] = {}
         if self.signal is not None:
             numbers = np.nan_to_num(np.asarray(self.signal(bar), dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)

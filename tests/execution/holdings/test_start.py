@@ -167,7 +167,7 @@ def test_holdings_of_a_paper_account_are_refused_by_name(folder: Path) -> None:
         assert not (folder / "a").exists()
 
     refused(AccountError, "TSLA is held and not in the data", holdings=Account(1.0, {"TSLA": 1.0}))
-    refused(ParameterError, "the holdings say how much cash there is", holdings=Account(1.0, HELD), cash=5.0)
+    refused(ParameterError, "the holdings already state the cash", holdings=Account(1.0, HELD), cash=5.0)
     refused(ParameterError, "an account at Alpaca has its own holdings", holdings=Account(1.0, HELD), broker="alpaca")
     refused(ParameterError, "the parameter trade_from is for backtests", params={"trade_from": DAY})
     refused(ParameterError, "the parameter holdings is for backtests", params={"holdings": HELD})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import timedelta
 from typing import Any
 
@@ -19,7 +18,6 @@ from tracker_strategies.execution.order_route import FillColumns
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(eq=False)
 class Basket:
     """Market orders of one tracker, submitted at the close of a bar.
 
@@ -36,17 +34,17 @@ class Basket:
         which they are is asked for then.
     """
 
-    route: Any
-    when: float
-    closes: FloatArray
-    deltas: FloatArray | None = None
     #: Date number and length of each feed at the close; kept where ordinary orders will be made.
     stamps: list[tuple[float, int]] | None = None
     #: Orders (by id) that were in line when it was submitted.
-    ahead: set[int] = field(default_factory=set)
-    #: Ordinary orders made of it that are still to be filled, and the broker's turn on which they were last fitted to the cash.
-    orders: list[Any] = field(default_factory=list)
+    ahead: Set[int] = frozenset()
+    #: The broker's turn on which its orders were last fitted to the cash.
     turn: int = -1
+
+    def __init__(self, route: Any, when: float, closes: FloatArray, deltas: FloatArray | None = None) -> None:
+        self.route, self.when, self.closes, self.deltas = route, when, closes, deltas
+        #: Ordinary orders made of it that are still to be filled.
+        self.orders: list[Any] = []
 
     @property
     def owner(self) -> Any:

@@ -52,11 +52,14 @@ class BasketBroker(BasketQueue):
         self._baskets: list[Basket] = []
         self._filled: dict[int, Fills] = {}
 
-    def open_lane(self, part: Part, gate: Any) -> bool:
-        """Open the fast lane for the only strategy of a run, whose prices a gate reads; False if the settings forbid it."""
+    def open_lane(self, part: Part, gate: Any, planned: CostModel | None = None) -> bool:
+        """Open the fast lane for the only strategy of a run, whose prices a gate reads and which plans with these costs; False if
+        the settings forbid it.
+        """
         if not takes_lane(self):
             return False
-        self.gate, self.owned, self.costs = gate, part.owned, costs_of(self)
+        costs = costs_of(self)
+        self.gate, self.owned, self.costs = gate, part.owned, planned if planned == costs else costs
         positions = Positions()
         positions.update(self.positions)
         positions.keep_in(part.owned)
@@ -88,6 +91,10 @@ class BasketBroker(BasketQueue):
         return self._filled.get(id(owner))
 
     # -- backtrader's hooks ----------
+
+    def get_notification(self) -> Any:
+        """The next piece of news; in the fast lane there is none, as a rule."""
+        return None if self.owned is not None and not self.notifs else super().get_notification()
 
     def submit(self, order: Any, check: bool = True) -> Any:
         """Take an ordinary order."""
@@ -163,7 +170,7 @@ class BasketBroker(BasketQueue):
         bar, when = self.gate.read(), self.gate.now()
         at_close = basket.at_close
         quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)
-        flow, traded, paid = costs.outcome(deltas, quoted)
+        flow, traded, paid = route.outcome_at(deltas, quoted, costs) or costs.outcome(deltas, quoted)
         if traded and self.cash + flow < 0.0:  # money was taken out in the meantime
             deltas = route.affordable(deltas, quoted, self.cash)
             flow, traded, paid = costs.outcome(deltas, quoted)

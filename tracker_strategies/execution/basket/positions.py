@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+#: Trades after which the cost of the positions is added up: together that takes a third of the time that it does one by one.
+OWED = 32
+
 
 class PositionArrays:
     """Sizes and cost of positions in N feeds, for a long-only account.
@@ -28,20 +31,41 @@ class PositionArrays:
     def __init__(self, datas: Sequence[Any]) -> None:
         self.datas = datas
         self.sizes: FloatArray = np.zeros(len(datas))
-        self.cost: FloatArray = np.zeros(len(datas))
-        self._nothing = np.full(len(datas), 1e-300)
+        self._cost: FloatArray = np.zeros(len(datas))
+        self._owed: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
         #: Place of a feed in the arrays, or None.
         self.find: Callable[[Any], int | None] = getattr(datas, "place", None) or {data: i for i, data in enumerate(datas)}.get
 
+    @property
+    def cost(self) -> FloatArray:
+        """(N,) what the positions cost. It is brought up to date when somebody asks, and every :data:`OWED` trades."""
+        if self._owed:
+            self._add_up()
+        return self._cost
+
+    @cost.setter
+    def cost(self, value: FloatArray) -> None:
+        self._owed, self._cost = [], value
+
     def apply(self, deltas: FloatArray, fills: FloatArray) -> None:
-        """Book trades at their fill prices."""
-        bought = np.maximum(deltas, self._nothing)
-        most = self.sizes + bought  # > 0: nothing is left of the cost of a position that is none
+        """Book trades at their fill prices. The arrays are kept for a while, and not to be written to."""
+        before = self.sizes
+        self.sizes = after = before + deltas
+        self._owed.append((deltas, fills, before, after))
+        if len(self._owed) >= OWED:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        deltas, fills, before, after = (np.array(rows) for rows in zip(*self._owed, strict=True))
+        self._owed = []
+        bought = np.maximum(deltas, 1e-300)
+        most = before + bought  # > 0: nothing is left of the cost of a position that is none
         bought *= fills
-        self.cost += bought
-        self.sizes = self.sizes + deltas
-        np.divide(self.sizes, most, out=most)
-        self.cost *= most
+        np.divide(after, most, out=most)
+        cost = self._cost
+        for paid, left in zip(bought, most, strict=True):
+            cost += paid
+            cost *= left
 
     def move(self, place: int, size: float) -> None:
         """Add to a position. Arrays handed out before stay as they are; rounding leaves nothing of one that was sold."""

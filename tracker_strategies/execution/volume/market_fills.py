@@ -42,6 +42,8 @@ class MarketFills:
         self._goal: FloatArray | None = None  # shares that orders under way lead to
         self._resent = False  # whether the orders of this bar are the rest of older ones
         self.unfilled = self._left = 0.0
+        #: Orders sent last, the prices they were fitted to, and what they do there: change of cash, value traded and costs.
+        self.fitted: tuple[FloatArray, FloatArray, tuple[float, float, float]] | None = None
 
     def put_off(self) -> None:
         """Give up what was to be sent at the open; the rebalance stays due."""
@@ -80,6 +82,14 @@ class MarketFills:
                 self._goal = sizes + wanted if pending is None else sizes + pending + wanted
         return deltas
 
+    def _all_taken(self, bar: Bar, wanted: FloatArray, route: OrderRoute) -> FloatArray:
+        """The same at the open where every name trades and only cash is a limit."""
+        opens, sizes, rebalancer = bar.open, route.sizes(), self.rebalancer
+        outcome = rebalancer.costs.outcome(wanted, opens)
+        deltas = rebalancer.fit(wanted, sizes, opens, route.cash(), unchanged=sizes is self._sizes, outcome=outcome)
+        self.fitted = (deltas, opens, outcome) if deltas is wanted else None
+        return deltas
+
     def _rest(self, sizes: FloatArray, pending: FloatArray | None) -> FloatArray:
         """What is left of orders under way."""
         assert self._goal is not None
@@ -94,6 +104,8 @@ class MarketFills:
 
     def _misses(self, bar: Bar, route: OrderRoute) -> bool:
         """Whether a rebalance on this bar cannot reach every name, because some cannot be traded: then it stays due."""
+        if bar.age is None and self.liquidity is None:  # the usual case, asked twice on every bar
+            return False
         tradable, active = self._tradable(bar), self.universe.active
         if tradable is None:
             return False
