@@ -38,7 +38,7 @@ def test_a_file_without_dates_needs_the_day_since_when_it_was_known(csv, files):
     done = tracker("run", *words, "--weights-known-from", day, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["n_bars"] == 80 - 40 - 2
-    refused(tracker("run", *words, "--weights-known-from", "soon"), "'soon' is no date")
+    refused(tracker("run", *words, "--weights-known-from", "soon"), "'soon' is not a date")
     refused(
         tracker("run", "replicate", "--data", csv, "--index-weights", place / "dated.csv", "--weights-known-from", day),
         "have dates of their own",

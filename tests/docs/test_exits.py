@@ -165,7 +165,7 @@ def test_it_looks_like_a_split(tmp_path, title):
     seen("It looks like a split", world.fails())
     follow(world, title)
     if title == "It looks like a split":
-        assert "Nothing is traded on that" in world.fails()  # until the source shows it
+        assert "Nothing is traded until this is clear" in world.fails()  # until the source shows it
 
 
 def test_it_looks_like_a_new_ticker(tmp_path):

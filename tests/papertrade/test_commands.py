@@ -123,7 +123,7 @@ def test_faults_on_request(folder, prices):
     ("arguments", "problem"),
     [
         (["nope"], "unknown strategy 'nope'"),
-        (["pa", "--limit", "max_size=1"], "no limit 'max_size'"),
+        (["pa", "--limit", "max_size=1"], "unknown limit 'max_size'"),
         (["pa", "--param", "eps"], "key=value"),
         (["pa", "--start", "2050-01-01"], "before 2050-01-01"),
         (["pa", "--fill", "open"], "fill='open'"),
@@ -143,7 +143,7 @@ def test_a_wrong_request_is_refused_in_one_line_and_nothing_is_written(folder, p
 
 def test_an_account_is_not_opened_over_another(folder, prices):
     run("init", folder / "a", "pa", "--data", prices)
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         PaperAccount.create(folder / "a", "pa", str(prices))
 
 

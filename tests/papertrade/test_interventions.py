@@ -1,4 +1,4 @@
-"""People who step in: trades by hand, flatten, and the switch. The books stay right, and nothing is sent late."""
+"""People who step in: trades by hand, flatten, and the switch. The books stay right, and orders are never sent late."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_a_trade_by_hand_stops_the_account_until_it_is_adopted(folder):
     there = manual(account)
     there.submit(Ticket("by-hand", "S1", -100.0, 1.0, due="settle"))
     there.close()
-    with pytest.raises(ReconcileError, match=r"S1: the journal says .* the broker 0.*tracker paper adopt"):
+    with pytest.raises(ReconcileError, match=r"S1: the journal has .* the broker 0.*tracker paper adopt"):
         step_through(account, panel, start=5, stop=5)
     assert not orders(account, f"session = '{day(panel, 4)}'")
     changes = account.adopt()
@@ -45,7 +45,7 @@ def test_an_order_by_hand_is_found_and_cancelled_when_adopted(folder):
     step_through(account, panel, stop=4)
     there = manual(account)
     there.submit(Ticket("by-hand", "S1", 5.0, 1.0))
-    with pytest.raises(ReconcileError, match=r"an open order that is not ours: \+5 S1 \(by-hand\)"):
+    with pytest.raises(ReconcileError, match=r"an open order that this account did not send: \+5 S1 \(by-hand\)"):
         step_through(account, panel, start=4, stop=4)
     assert any("by-hand" in c for c in account.adopt())
     assert "by-hand" not in {r.cid for r in there.open_orders()}
@@ -134,9 +134,8 @@ def test_an_order_for_an_open_that_has_been_is_refused_by_the_simulated_broker(f
     account = open_account(folder / "a", panel)
     step_through(account, panel, stop=4)
     there = manual(account)
-    with pytest.raises(
-        OrderRefusedError, match=f"late: decided on {day(panel, 2)} for the next open, and {day(panel, 3)} has passed"
-    ):
+    late = f"too late: decided on {day(panel, 2)} for the next open, but session {day(panel, 3)} is already over"
+    with pytest.raises(OrderRefusedError, match=late):
         there.submit(Ticket("late", "S1", 1.0, 1.0, session=day(panel, 2)))
     first = orders(account)[0]
     with pytest.raises(DuplicateOrderError):

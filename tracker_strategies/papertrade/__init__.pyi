@@ -4,6 +4,6 @@ from .brokers.faults import Faults as Faults
 from .brokers.faults import FaultyBroker as FaultyBroker
 from .brokers.simulated import SimulatedBroker as SimulatedBroker
 from .config import AccountConfig as AccountConfig
-from .config import RiskLimits as RiskLimits
 from .live.store import PaperStore as PaperStore
+from .risk_limits import RiskLimits as RiskLimits
 from .step import StepResult as StepResult

@@ -18,7 +18,7 @@ from tracker_strategies.papertrade.brokers.base import Broker
 from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
 from tracker_strategies.papertrade.brokers.settling import Splits
 from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
-from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
+from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.description import keep_description, kept_description
 from tracker_strategies.papertrade.interventions import book_what_happened, cancel_waiting, flatten_account, take_over
@@ -28,6 +28,7 @@ from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, account_lock
 from tracker_strategies.papertrade.market.session_clocks import DataClock, ReplayClock, SessionClock, WallClock
 from tracker_strategies.papertrade.opening import write_account
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 from tracker_strategies.papertrade.step import Step, StepResult
 
 #: Seconds that an exit waits for a step that runs.
@@ -37,8 +38,7 @@ LONGEST_STEP = 60.0
 class PaperAccount:
     """A paper account: a folder with a journal in it.
 
-    Open one with :meth:`create`, once; then run :meth:`step` after every session, in a process as short as you like. Nothing is
-    kept in memory between two steps.
+    Open one with :meth:`create`, once; then run :meth:`step` after every session. Nothing is kept in memory between two steps.
 
     Parameters
     ----------

@@ -1,12 +1,11 @@
-"""What an account is made of: the description that is fixed when it is opened, and the limits that may be changed later."""
+"""What an account is made of: the description that is fixed when it is opened."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,82 +22,13 @@ from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.papertrade.market.calendars import Calendars
+from tracker_strategies.papertrade.risk_limits import built
 
-T = TypeVar("T")
 FloatArray = NDArray[np.float64]
 
 BROKERS = ("simulated", "alpaca")
 CLOCKS = ("data", "wall", "replay")
 TIMES_IN_FORCE = ("day", "opg")
-
-
-@dataclass(frozen=True)
-class RiskLimits:
-    """What a rebalance may not do. A breach rejects all of it.
-
-    Parameters
-    ----------
-    max_order_value : float, optional
-        Most that one order may be worth, in money.
-    max_turnover : float, default 2
-        Most that one session may buy and sell together, as a share of the account. The first investment turns over 1, a switch
-        from one set of names to another 2.
-    max_weight : float, optional
-        Most that one name may weigh after the rebalance.
-    max_orders : int, optional
-        Most orders of one session.
-    max_daily_loss : float, default 0.25
-        Loss from one session to the next after which the account halts: nothing is traded until a person resumes.
-    max_move : float, default 0.45
-        Largest move of one price from one session to the next that is believed; beyond it a bad print or a split is suspected
-        and the session is not taken in.
-    max_missing : float, default 0.25
-        Largest share of the names that may lose their bar from one session to the next.
-    allow : tuple of str, optional
-        The only names that may be bought.
-    """
-
-    max_order_value: float | None = None
-    max_turnover: float | None = 2.0
-    max_weight: float | None = None
-    max_orders: int | None = None
-    max_daily_loss: float | None = 0.25
-    max_move: float | None = 0.45
-    max_missing: float | None = 0.25
-    allow: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Every limit is a positive number, or None for no limit, which may be written out."""
-        for name in (f.name for f in fields(self) if getattr(self, f.name) == "none"):
-            object.__setattr__(self, name, None)
-        for name in (f.name for f in fields(self) if f.name != "allow"):
-            value = getattr(self, name)
-            if value is not None:
-                checked = number(f"limit {name}, unless it is none,", value, above=0.0)
-                object.__setattr__(self, name, value if isinstance(value, int) else checked)
-        if self.allow is not None:
-            if isinstance(self.allow, str):
-                object.__setattr__(self, "allow", tuple(self.allow.split(",")))
-            if not all(isinstance(symbol, str) for symbol in self.allow):
-                raise ParameterError(f"limit allow={self.allow!r} must be names of assets")
-            object.__setattr__(self, "allow", tuple(self.allow))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """From the journal."""
-        return _build(cls, json.loads(text))
-
-    def to_json(self) -> str:
-        """For the journal."""
-        return json.dumps(asdict(self))
-
-    def changed(self, given: Mapping[str, Any]) -> Self:
-        """These limits with some of them replaced."""
-        known = [f.name for f in fields(self)]
-        for name in given:
-            if name not in known:
-                raise ParameterError(f"there is no limit {name!r}; the limits are {', '.join(known)}")
-        return dataclasses.replace(self, **given)
 
 
 @dataclass(frozen=True)
@@ -192,7 +122,9 @@ class AccountConfig:
         Account(self.cash, self.holdings).sizes(self.symbols)
         count("verify_every", self.verify_every)
         if not (self.name.isascii() and self.name.isalnum() and len(self.name) <= 32):
-            raise ParameterError(f"the account's name {self.name!r} must be at most 32 letters and digits: orders carry it")
+            raise ParameterError(
+                f"the account's name {self.name!r} must be at most 32 letters and digits, because it is part of every order id"
+            )
         for name in ("strategy", "source", "start", "gaps", "adjust", "url", "calendar", "actions"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(f"{name}={getattr(self, name)!r} must be text")
@@ -203,25 +135,29 @@ class AccountConfig:
         if not isinstance(self.params, Mapping):
             raise ParameterError(f"params={self.params!r} must be a mapping of names to values")
         if self.fill is FillMode.OPEN:
-            raise ParameterError("fill='open' needs the opening price before it trades, which nobody has; use fill=next_open")
+            raise ParameterError(
+                "fill='open' needs the opening price before trading starts, and it is not known then; use fill=next_open"
+            )
         if self.fill is FillMode.CLOSE and self.broker != "simulated":
             raise ParameterError(
-                f"fill='close' trades at a close that has passed, which {self.broker} cannot; use fill=next_open"
+                f"fill='close' trades at a close that is already past, which the broker {self.broker} cannot do; "
+                "use fill=next_open"
             )
         for name, instead in (("trade_from", "start (--start)"), ("holdings", "holdings (--holdings)")):
             if self.params.get(name) is not None:
-                raise ParameterError(f"the parameter {name} is for backtests; an account has its own: {instead}")
+                raise ParameterError(f"the parameter {name} is for backtests only; for a paper account use {instead}")
         if self.params.get("broker", "basket") != "basket":
-            raise ParameterError("broker='ordinary' is for backtests: a paper account has its own broker; leave it out")
+            raise ParameterError("broker='ordinary' is for backtests only: a paper account has its own broker; remove it")
         if self.liquidity is not None and self.broker != "simulated":
             raise ParameterError(
-                f"max_participation and impact say how a simulated market fills, and {self.broker} has a market of its own; "
-                "leave them out, or limit orders with max_order_value"
+                f"max_participation and impact model fills in a simulated market, but {self.broker} fills orders "
+                "in a real market; remove them, or limit orders with max_order_value"
             )
         if self.time_in_force == "opg" and (self.broker == "simulated" or not self.lot or self.lot % 1.0):
             raise ParameterError(
-                f"time_in_force='opg' is for whole shares at Alpaca: got broker={self.broker!r} and a lot of {self.lot:g}; "
-                "add --whole-shares, or leave it out (day orders wait for the open, too)"
+                f"time_in_force='opg' needs broker='alpaca' and whole shares: got broker={self.broker!r} and a lot "
+                f"of {self.lot:g}; "
+                "add --whole-shares, or omit it (day orders also wait for the open)"
             )
 
     def open(self) -> MarketPanel:
@@ -275,7 +211,7 @@ class AccountConfig:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """From the journal."""
-        return _build(cls, json.loads(text))
+        return built(cls, json.loads(text))
 
     def to_json(self) -> str:
         """For the journal."""
@@ -285,15 +221,5 @@ class AccountConfig:
             )
         except TypeError as problem:
             raise ParameterError(
-                f"parameters of a paper account must be plain values that can be written down: {problem}"
+                f"parameters of a paper account must be plain values that can be saved as JSON: {problem}"
             ) from None
-
-
-def _build(cls: type[T], given: Any) -> T:
-    """A dataclass from JSON, with nothing missing and nothing unknown."""
-    if not isinstance(given, dict):
-        raise ParameterError(f"{cls.__name__} must be a JSON object, got {type(given).__name__}")
-    try:
-        return cls(**given)
-    except (TypeError, AttributeError) as problem:
-        raise ParameterError(f"not a description of {cls.__name__}: {problem}") from None

@@ -45,10 +45,10 @@ def take_over(ledger: Ledger, broker: Broker, splits: Splits = Splits.WAIT) -> l
     strange = strange_orders(ledger, broker.open_orders())
     for report in strange:
         broker.cancel(report)
-    changes = [f"cancelled {r.size:+g} {r.ticker} ({r.cid}), an order that was not ours" for r in strange]
+    changes = [f"cancelled {r.size:+g} {r.ticker} ({r.cid}), an order that this account did not send" for r in strange]
     there = broker.holdings()
     ahead = booked_ahead(ledger, there)
-    return [*changes, *adopt(ledger, there, "taken over by hand", ahead, splits)]
+    return [*changes, *adopt(ledger, there, "adopted from the broker", ahead, splits)]
 
 
 def cancel_waiting(broker: Broker, name: str = "") -> int:
@@ -106,14 +106,17 @@ def flatten_account(
         try:
             sold = _sell_by_the_books(ledger, broker, pause, result)
         except PaperError as problem:
-            result.messages.append(f"sold past the journal, which cannot be kept ({type(problem).__name__}: {problem})")
+            result.messages.append(
+                f"sold without recording it in the journal, which cannot be written ({type(problem).__name__}: {problem})"
+            )
             result.messages += _clear(broker, pause)  # some may have been sent
             result.sent = result.refused = 0
     left = _sell_the_rest(config, ledger, broker, pause, result, sold, strangers=strangers)
     if left:
         raise ExitError(
-            f"{result.sent} positions are being sold; not sold: {', '.join(left)}. The account is halted. Sell them at "
-            "the broker; those that are not of this account are sold by: tracker paper flatten --strangers"
+            f"{result.sent} positions are being sold; these were not: {', '.join(left)}. The account is halted. "
+            "Sell them at the broker; to sell positions that do not belong to this account as well: tracker paper "
+            "flatten --strangers"
         )
     return result
 
@@ -139,7 +142,7 @@ def _sell_by_the_books(ledger: Ledger, broker: Broker, pause: Callable[[float], 
     if not newest:
         return []
     settle(ledger, broker)
-    drop_intents(ledger, "given up: the account is flattened")
+    drop_intents(ledger, "dropped: the account is being flattened")
     cancel_open(ledger, broker)
     take_over(ledger, broker, Splits.NOW)
     sizes = ledger.sizes()

@@ -22,7 +22,7 @@ from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.volume.depth import require_volume
 from tracker_strategies.execution.volume.liquidity import KEYS as LIQUIDITY
 from tracker_strategies.papertrade.brokers.faults import Faults
-from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
+from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.deciding.by_cerebro import wish_by_cerebro
 from tracker_strategies.papertrade.deciding.checkpoint import Balance
 from tracker_strategies.papertrade.journal import journal as journals
@@ -30,6 +30,7 @@ from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import opening_entries
 from tracker_strategies.papertrade.market.new_sessions import read_source, session_names
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 from tracker_strategies.runner import check_mandate
 from tracker_strategies.strategies import TrackerStrategy
 from tracker_strategies.strategies.bar_lengths import windows_written_out
@@ -62,25 +63,29 @@ def write_account(
 ) -> Path:
     """Look at everything, then write a new journal into a folder: see :meth:`PaperAccount.create`."""
     if place.exists() and (not place.is_dir() or any(UNFINISHED not in p.name for p in place.iterdir())):
-        raise OutputError(f"{place} exists already and is not empty; choose a new folder, or step the account in it")
+        raise OutputError(f"{place} already exists and is not empty; choose a new folder, or step the account that is in it")
     cls_, chosen = load_strategy(strategy), dict(params or {})
     check_params(cls_, chosen)
     how = {key: options.pop(key) for key in SOURCE_OPTIONS if key in options}
     market = source if isinstance(source, MarketSource) else MarketSource(source, targets, **how)
     for key in ("members", "clean"):
         if (told := getattr(market, key)) is not None:
-            raise ParameterError(f"{key}={told!r}: a paper account keeps bars as they come; prepare them in the source")
+            raise ParameterError(f"{key}={told!r}: a paper account takes bars as they are; prepare them in the source")
     held = options.pop("holdings", None)
     if held is not None and options.get("broker") == "alpaca":
         raise ParameterError(
-            "an account at Alpaca has its own holdings: leave them out; tracker paper adopt takes over what is there"
+            "an account at Alpaca has its own holdings: omit them; tracker paper adopt takes over the positions "
+            "that the account has"
         )
     if held is not None and options.get("cash") is not None:
         raise ParameterError(
-            f"cash={options['cash']!r}: the holdings say how much cash there is; say it there, or leave them out"
+            f"cash={options['cash']!r}: the holdings already state the cash; give it there, or omit the holdings"
         )
     if chosen.get("cash_flows") is not None:
-        raise ParameterError("flows: a paper account books money when it comes; leave them out, and adopt what the broker holds")
+        raise ParameterError(
+            "flows: a paper account books deposits when they arrive; omit them, and run tracker paper adopt after "
+            "a deposit or withdrawal"
+        )
     if options.get("broker") == "alpaca":
         options = {"clock": "wall", **options, **cash_at_alpaca(options)}
     if options.get("actions"):
@@ -89,8 +94,8 @@ def write_account(
         panel = market.open()
     if panel.bar_length.intraday:
         raise ParameterError(
-            f"{panel.source} has bars of {panel.bar_length}, and a paper account decides once per session; make them daily with "
-            "datafeeds.resample(panel, 'daily'), and let the source grow by those"
+            f"{panel.source} has bars of {panel.bar_length}, but a paper account decides once per session; make "
+            "them daily with datafeeds.resample(panel, 'daily'), and append daily bars to the source"
         )
     # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.
     chosen = windows_written_out(cls_, chosen, panel.bar_length)
@@ -122,7 +127,7 @@ def write_account(
     )
     Faults.build(config.faults)
     if config.faults and config.broker != "simulated":
-        raise ParameterError("faults are for the simulated broker; a real one has its own")
+        raise ParameterError("faults can only be injected into the simulated broker; omit them")
     meta = {"config": config.to_json(), "limits": (limits or RiskLimits()).to_json(), "opened": journals.now()}
     if config.liquidity is not None:
         require_volume(panel, [panel.symbols.index(symbol) for symbol in names])
@@ -131,7 +136,7 @@ def write_account(
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise OutputError(f"cannot make {place}: {problem.strerror}; choose another folder") from None
+        raise OutputError(f"cannot create {place}: {problem.strerror}; choose another folder") from None
     Journal.create(place / journals.FILE, meta, lambda journal: opening_entries(journal, config))
     return place
 
@@ -198,7 +203,7 @@ def cash_at_alpaca(options: Mapping[str, Any]) -> dict[str, Any]:
     from tracker_strategies.papertrade.brokers.alpaca import AlpacaBroker
 
     if options.get("cash") is not None:
-        raise ParameterError("cash is what the account at Alpaca has; leave it out")
+        raise ParameterError("the cash is read from the account at Alpaca; omit it")
     there = AlpacaBroker.from_environment(options.get("url", "")).holdings()
     return {"cash": there.cash}
 
@@ -218,12 +223,12 @@ def absolute(name: str) -> str:
 def _refuse_panel(config: AccountConfig, panel: MarketPanel) -> None:
     """Raise for what a panel says and a journal does not keep."""
     if panel.members is not None:
-        raise ParameterError("the panel lists the members of its index; a paper account keeps bars as they come: leave them out")
+        raise ParameterError("the panel has index membership, which a paper account cannot use; omit the members")
     old = [s for s in config.symbols if panel.at_decision is not None and not panel.at_decision[panel.symbols.index(s)]]
     if old and config.fill is FillMode.CLOSE:
         raise ParameterError(
-            f"fill='close' cannot be had for {old[0]} ({len(old)} such names): its market has closed before the decision; "
-            "use fill=next_open"
+            f"fill='close' is not possible for {old[0]} ({len(old)} such names): its market closes before the "
+            "decision is made; use fill=next_open"
         )
 
 
@@ -246,7 +251,7 @@ def first_session(panel: MarketPanel, start: str | None) -> str:
     try:
         datetime.fromisoformat(start)
     except ValueError:
-        raise ParameterError(f"{start!r} is no date; write YYYY-MM-DD") from None
+        raise ParameterError(f"{start!r} is not a date; write YYYY-MM-DD") from None
     later = [name for name in names if name >= start]
     if not later:
         raise DataError(f"the source ends on {names[-1]}, before {start}; choose an earlier date")

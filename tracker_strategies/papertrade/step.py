@@ -20,7 +20,7 @@ from tracker_strategies.papertrade.brokers.booked_ahead import confirmed_actions
 from tracker_strategies.papertrade.brokers.sending import Sender
 from tracker_strategies.papertrade.brokers.sending_hours import SendingHours
 from tracker_strategies.papertrade.brokers.settling import cancel_open, drop_intents, reconcile, settle
-from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
+from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.decider import Decider
 from tracker_strategies.papertrade.deciding.risk import TOLD, untold_loss
@@ -36,6 +36,7 @@ from tracker_strategies.papertrade.market.corporate_actions import Action, read_
 from tracker_strategies.papertrade.market.lost_rows import note_lost_rows
 from tracker_strategies.papertrade.market.new_sessions import OVERLAP, Intake, read_source
 from tracker_strategies.papertrade.market.session_clocks import SessionClock
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 
 @dataclass
@@ -164,18 +165,17 @@ class Step:
     def _leave_the_past(self) -> None:
         """A new session is here: orders for the one before are over, and nothing is sent late."""
         newest = self.ledger.last_session("balances")
-        drop_intents(self.ledger, f"not sent before the next session came; nothing is sent late for {newest}")
+        drop_intents(self.ledger, f"not sent before the next session; orders of {newest} are not sent late")
         if not self.broker.simulated:
             cancel_open(self.ledger, self.broker)
 
     def _finish_sessions(self) -> None:
         """Settle every session whose bar is in and whose balance is not."""
-        open_ones = self.journal.rows(
+        for (session,) in self.journal.rows(
             "select session from bars where session >= ? and session > (select coalesce(max(session), '') from balances) "
             "order by session",
             (self.config.start,),
-        )
-        for (session,) in open_ones:
+        ):
             self._advance(session)
             settle(self.ledger, self.broker)
             self._ahead = reconcile(self.ledger, self.broker)
@@ -210,9 +210,9 @@ class Step:
             (session,),
         )
         for (missed,) in late:
-            why = "no step decided about it while it was the newest session; nothing is sent late"
+            why = "no step ran while it was the newest session; orders are never sent late"
             self.ledger.decide(missed, Kind.MISSED, why)
-            self.result.messages.append(f"{missed} was missed: nothing is sent late")
+            self.result.messages.append(f"{missed} was missed: its orders are not sent late")
 
     # -- the newest session ----------
 
@@ -220,17 +220,18 @@ class Step:
         """Decide about the newest session, unless that was done, and send what was decided."""
         stale = self.clock.late(newest)
         if stale and self._decides:
-            raise StaleDataError(f"{stale}. Nothing is decided or sent; step again when the source has it")
+            raise StaleDataError(f"{stale}. Nothing is decided or sent; step again when the source is up to date")
         if self._ahead and self._decides:
             raise ReconcileError(
-                f"{self._ahead}. Nothing is traded on that. Step again when the source or the file of actions shows it. If it is "
-                "one: tracker paper adopt; if it is none: tracker paper adopt --as-shares; or sell all: tracker paper flatten"
+                f"{self._ahead}. Nothing is traded until this is clear. Step again when the source or the file of actions shows "
+                "it. To confirm it now: tracker paper adopt; if it did not happen: tracker paper adopt --as-shares; or sell "
+                "everything: tracker paper flatten"
             )
         if self._decides and (self.ledger.sizes() < -DUST).any():
             short = [s for s, size in zip(self.config.symbols, self.ledger.sizes(), strict=True) if size < -DUST]
             raise ReconcileError(
-                f"the broker is short of {', '.join(short[:5])}, and this account is long only: nothing is decided. Buy it back "
-                "there, then: tracker paper adopt; or close all positions: tracker paper flatten"
+                f"the broker reports a short position in {', '.join(short[:5])}, but this account is long only: nothing is "
+                "decided. Buy the shares back there, then: tracker paper adopt; or close all positions: tracker paper flatten"
             )
         if not self._is_decided(newest):
             if not self._decides:
@@ -245,7 +246,7 @@ class Step:
         self._refuse_after_a_loss(newest)
         self.result.halted = self.halt.reason() or ""
         if self.result.halted:
-            self.result.messages.append(f"halted ({self.result.halted}): nothing is decided; go on with: tracker paper resume")
+            self.result.messages.append(f"halted ({self.result.halted}): nothing is decided; continue with: tracker paper resume")
             return
         late = self._hours.verdict(newest).late
         if late:
@@ -257,8 +258,8 @@ class Step:
         self.result.messages += decider.messages
         if refused:
             raise RiskError(
-                f"the rebalance of {newest} was rejected as a whole: {'; '.join(refused)}. No order was written down or sent. "
-                "Look at it, then change the limit (tracker paper limits) and step again, or wait for the next session"
+                f"the rebalance of {newest} was rejected as a whole: {'; '.join(refused)}. No order was recorded or sent. Check "
+                "the reason, then change the limit (tracker paper limits) and step again, or wait for the next session"
             )
 
     def _refuse_after_a_loss(self, newest: str) -> None:
@@ -269,8 +270,8 @@ class Step:
         self.halt.set(loss)
         self.ledger.decide(newest, Kind.REFUSED, loss, facts={TOLD: newest})
         raise RiskError(
-            f"{loss}. The account is halted: nothing is decided or sent, on this session or a later one. Look at it, then go on "
-            "with: tracker paper resume; or sell all: tracker paper flatten"
+            f"{loss}. The account is halted: nothing is decided or sent, on this session or a later one. Check the "
+            "cause, then continue with: tracker paper resume; or sell everything: tracker paper flatten"
         )
 
     def _leave(self, newest: str, why: str) -> None:
@@ -278,7 +279,8 @@ class Step:
         missed = self.ledger.miss(newest, why)
         self.result.decision = Kind.MISSED if missed else self.result.decision
         what = "was missed" if missed else "was not carried out in full"
-        self.result.messages.append(f"{newest} {what}: {why}. Nothing is sent late; the next session is decided anew")
+        late = "Orders are never sent late; the next session is decided from scratch"
+        self.result.messages.append(f"{newest} {what}: {why}. {late}")
 
     def _send(self, newest: str) -> None:
         if not self.journal.one("select 1 from orders where status = 'intent' and session = ?", (newest,)):

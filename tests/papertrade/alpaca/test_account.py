@@ -193,7 +193,7 @@ def test_a_storm_of_trouble_and_kills(folder, alpaca):
 def test_nothing_is_sent_late_for_a_session_that_has_passed(folder, alpaca):
     account = open_account(folder / "a", alpaca)
     evening(alpaca, 5)
-    with pytest.raises(StaleDataError, match="2024-05-07 has closed"):
+    with pytest.raises(StaleDataError, match="session 2024-05-07 of XNYS has already closed"):
         step(account, 4)
     assert alpaca.state["orders"] == []
 

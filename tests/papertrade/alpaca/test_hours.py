@@ -39,7 +39,7 @@ def test_orders_for_an_open_are_sent_before_it_or_not_at_all(folder, alpaca, mom
     assert len(posts(alpaca)) == (6 if sent else 0)
     if not sent:
         assert result.decision == "missed"
-        assert any("2024-05-06 was missed" in m and "Nothing is sent late" in m for m in result.messages)
+        assert any("2024-05-06 was missed" in m and "Orders are never sent late" in m for m in result.messages)
         assert any("missed" in alarm for alarm in status_of(account).alarms)
     step(account, 4)
     evening(alpaca, 5)
@@ -76,7 +76,7 @@ def test_a_broker_that_opens_next_on_another_day_gets_nothing(folder, alpaca):
     alpaca.steer("set", holiday="2024-05-07")
     result = step(account, 4)
     assert (result.decision, posts(alpaca)) == ("missed", [])
-    assert "the broker opens next on 2024-05-08" in result.messages[-1]
+    assert "the broker's next open is 2024-05-08" in result.messages[-1]
 
 
 def test_an_open_in_the_middle_of_a_batch_stops_the_rest(folder, alpaca):
@@ -127,7 +127,7 @@ def test_the_second_half_may_follow_until_the_close_of_the_day_and_not_after(fol
     alpaca.at(moment)
     before = len(posts(alpaca))
     if "20:00" in moment:
-        with pytest.raises(StaleDataError, match="2024-05-08 has closed"):
+        with pytest.raises(StaleDataError, match="session 2024-05-08 of XNYS has already closed"):
             step(account, 5)
         assert len(posts(alpaca)) == before
     else:
@@ -176,11 +176,11 @@ def test_the_opening_auction_is_missed_two_minutes_before_the_open(folder, alpac
     alpaca.at("2024-05-07T13:28:00+00:00")
     assert step(account, 4).decision == "missed"
     assert posts(alpaca) == []
-    assert any("were taken until 09:28 New York time" in text for text in events(account, "missed"))
+    assert any("were accepted until 09:28 New York time" in text for text in events(account, "missed"))
 
 
 def test_the_opening_auction_takes_whole_shares_only(folder, alpaca):
-    with pytest.raises(ParameterError, match="whole shares at Alpaca"):
+    with pytest.raises(ParameterError, match="needs broker='alpaca' and whole shares"):
         open_account(folder / "a", alpaca, time_in_force="opg")
 
 

@@ -38,7 +38,7 @@ def test_market_orders_are_worked_one_by_one_and_others_rejected(folder, alpaca)
     evening(alpaca, 4)
     first = run(account, 4)
     assert first.made[2].getstatusname() == "Rejected"
-    assert "Limit orders cannot be worked with the broker 'alpaca', which takes Market" in first.made[2].info.reason
+    assert "Limit orders are not supported by the broker 'alpaca'; it accepts Market" in first.made[2].info.reason
     assert [float(o["qty"]) for o in alpaca.state["orders"]] == [3.0, 2.5]
     next_session(alpaca, 5)
     evening(alpaca, 5)

@@ -17,10 +17,10 @@ from tracker_strategies.papertrade.views.status import status_of
     ("limits", "problem"),
     [
         ({"max_order_value": 1000.0}, "max_order_value=1000"),
-        ({"max_turnover": 0.5}, "turns over 0.999 of the account"),
+        ({"max_turnover": 0.5}, "would turn over 0.999 of the account"),
         ({"max_weight": 0.2}, "max_weight=0.2: S0, S1"),
         ({"max_orders": 3}, "max_orders=3: 4 orders"),
-        ({"allow": ("S0", "S1")}, "allow: S2, S3 may not be bought"),
+        ({"allow": ("S0", "S1")}, "allow: S2, S3 is not on the list"),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
 )
@@ -92,5 +92,5 @@ def test_limits_that_make_no_sense_are_refused():
     for given in ({"max_weight": 0.0}, {"max_turnover": float("nan")}, {"max_orders": True}, {"allow": (1,)}):
         with pytest.raises(ParameterError, match="limit"):
             RiskLimits(**given)
-    with pytest.raises(ParameterError, match="there is no limit 'max_size'"):
+    with pytest.raises(ParameterError, match="unknown limit 'max_size'"):
         RiskLimits().changed({"max_size": 1})

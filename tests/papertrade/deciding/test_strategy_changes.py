@@ -44,7 +44,7 @@ def test_verify_says_whether_the_past_can_be_reproduced(folder):
     account = open_account(folder / "a", panel, "apas")
     step_through(account, panel)
     (result,) = [PaperAccount(account.folder).step(panel, verify=True)]
-    assert result.messages == [f"verified: a replay of {panel.n_bars} sessions gives the recorded decisions"]
+    assert result.messages == [f"verified: a replay of {panel.n_bars} sessions reproduces the recorded decisions"]
 
 
 def test_parameters_that_make_no_sense_are_refused_before_anything_is_written(folder):
@@ -54,12 +54,12 @@ def test_parameters_that_make_no_sense_are_refused_before_anything_is_written(fo
         ({"params": {"fill": "open"}}, "fill='open'"),
         ({"params": {"broker": "ordinary"}}, "broker='ordinary'"),
         ({"cash": -1.0}, "cash"),
-        ({"faults": {"fire": 0.1}}, "no fault 'fire'"),
+        ({"faults": {"fire": 0.1}}, "unknown fault 'fire'"),
         ({"faults": {"reject": 2.0}}, "probability"),
         ({"params": {"eps": object()}}, "plain values"),
         ({"name": "a b"}, "letters and digits"),
         ({"clock": "sun"}, "clock='sun'"),
-        ({"start": "soon"}, "no date"),
+        ({"start": "soon"}, "not a date"),
     ):
         with pytest.raises(ParameterError, match=problem):
             open_account(folder / "a", panel, **options)

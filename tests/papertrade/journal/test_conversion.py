@@ -109,7 +109,7 @@ def test_a_damaged_journal_is_not_converted(old):
         db.execute("update balances set cash = cash + 1 where session = ?", (session,))
     db.close()
     before = version(place / "journal.db")
-    with pytest.raises(JournalError, match=f"balances of {session}: not what was written there"):
+    with pytest.raises(JournalError, match=f"balances of {session}: content differs from what was written"):
         PaperAccount(place).step(prices(place).rows(0, BEFORE + 1))
     assert version(place / "journal.db") == before
 
@@ -121,5 +121,5 @@ def test_a_file_of_a_newer_version_is_refused(old):
         with sqlite3.connect(place / name) as db:
             db.execute("pragma user_version = 99")
         db.close()
-        with pytest.raises(error, match=r"has version 99, this program knows \d; update it"):
+        with pytest.raises(error, match=r"has version 99, this program reads up to \d; update the program"):
             account.step(prices(place))

@@ -79,7 +79,9 @@ def test_a_changed_removed_or_added_row_of_any_table_stops_every_command(account
             lambda: status_of(PaperAccount(account.folder)),
             lambda: PaperAccount(account.folder).change_limits({"max_orders": 9}),
         ):
-            with pytest.raises(JournalError, match=rf"{table}.*: not what was written there; .*restore it from a copy"):
+            with pytest.raises(
+                JournalError, match=rf"{table}.*: content differs from what was written; .*restore it from a copy"
+            ):
                 command()
         for name in ("journal.db-wal", "journal.db-shm"):
             (account.folder / name).unlink(missing_ok=True)
@@ -94,14 +96,14 @@ def test_rot_that_no_clock_tells_is_found_in_what_a_step_reads(account):
     head = HeadFile(path)
     with Journal(path, readonly=True, quick=True) as journal:
         head.write(journal.seals.last_link(), stamp_of(path))
-    with pytest.raises(JournalError, match="positions: not what was written there"):
+    with pytest.raises(JournalError, match="positions: content differs from what was written"):
         next_step(account)
 
 
 def test_damage_to_the_brokers_file_is_named_too(account):
     edit(account.folder / "broker.db", "update account set cash = cash + 1000")
     for command in (lambda: next_step(account), lambda: status_of(PaperAccount(account.folder), check=True)):
-        with pytest.raises(BrokerError, match=r"broker\.db: account: not what was written there"):
+        with pytest.raises(BrokerError, match=r"broker\.db: account: content differs from what was written"):
             command()
     assert len(orders(account, "status = 'intent'")) == 0
 
@@ -115,7 +117,7 @@ def test_a_journal_that_is_behind_its_head_is_named_and_a_copy_on_purpose_goes_o
     quiet = state(account)
     for name in ("journal.db", "broker.db"):
         shutil.copyfile(folder / "copy" / name, account.folder / name)
-    with pytest.raises(JournalError, match=r"ends with commit \d+, but commit \d+ was made.*--from-copy"):
+    with pytest.raises(JournalError, match=r"ends with commit \d+, but \S+ records commit \d+.*--from-copy"):
         next_step(account)
     with pytest.raises(JournalError, match="an older copy"):
         status_of(PaperAccount(account.folder))
@@ -149,13 +151,14 @@ def test_a_lost_log_is_named(account, name):
     """A step was killed, and the -wal that it left is deleted."""
     assert not in_a_process(lambda: next_step(account), kill_at=16)
     (account.folder / f"{name}-wal").unlink()
-    with pytest.raises((JournalError, BrokerError), match=rf"{name} ends with commit \d+, but commit \d+ was made.*a lost -wal"):
+    behind = rf"{name} ends with commit \d+, but \S+ records commit \d+.*a lost -wal"
+    with pytest.raises((JournalError, BrokerError), match=behind):
         next_step(account)
 
 
 def test_a_lost_head_is_named_and_can_be_made_again(account):
     (account.folder / "journal.db.head").unlink()
-    with pytest.raises(JournalError, match=r"journal\.db\.head, which tells the last commit, is missing.*--from-copy"):
+    with pytest.raises(JournalError, match=r"journal\.db\.head, which records the last commit, is missing.*--from-copy"):
         next_step(account)
     assert next_step(account, from_copy=True).sent > 0
 

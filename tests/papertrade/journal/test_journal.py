@@ -80,7 +80,7 @@ def test_a_full_disk_at_any_moment_loses_nothing(account, folder):
         told = messages.read().splitlines()
     assert failures > 3
     assert told
-    assert all("make room" in line or "writable" in line for line in told)
+    assert all("free disk space" in line or "writable" in line for line in told)
     assert state(account) == state(PaperAccount(folder / "quiet"))
 
 
@@ -89,7 +89,7 @@ def test_a_journal_that_has_reached_its_quota_says_so(account):
         pages = journal.one("pragma page_count")
         journal.db.execute(f"pragma max_page_count = {pages}")
         with (
-            pytest.raises(JournalError, match=r"database or disk is full; .*nothing was changed; make room and step again"),
+            pytest.raises(JournalError, match=r"database or disk is full; .*nothing was changed; free disk space and step again"),
             journal.transaction("test") as db,
         ):
             db.executemany("insert into events (at, kind, text) values ('', '', ?)", [("x" * 4000,)] * 50)
@@ -103,7 +103,7 @@ def test_a_read_only_journal_is_named(account, monkeypatch):
     panel = market()
     before = state(account)
     (account.folder / "journal.db").chmod(0o444)
-    with pytest.raises(JournalError, match=r"may not be written to; make it and its folder writable \(chmod u\+w\)"):
+    with pytest.raises(JournalError, match=r"is not writable; make it and its folder writable \(chmod u\+w\)"):
         step_through(account, panel, start=7, stop=7)
     (account.folder / "journal.db").chmod(0o644)
     assert state(account) == before
@@ -126,7 +126,7 @@ def test_who_only_looks_cannot_change_anything(account):
 def test_another_database_is_no_journal(folder):
     with sqlite3.connect(folder / "journal.db") as db:
         db.execute("create table x (y)")
-    with pytest.raises(JournalError, match="is no journal of a paper account"):
+    with pytest.raises(JournalError, match="is not a journal of a paper account"):
         PaperAccount(folder)
     with pytest.raises(JournalError, match=r"no paper account at .*tracker paper init"):
         PaperAccount(folder / "nothing")
@@ -179,7 +179,9 @@ def test_a_changed_price_or_balance_is_noticed(account):
             wrong[0] += 1e-9
             db.execute(f"update {table} set {column} = ? where session = ?", (wrong.tobytes(), session))
         db.close()
-        with pytest.raises(JournalError, match=f"{table} of {session}: not what was written there; .* restore it from a copy"):
+        with pytest.raises(
+            JournalError, match=f"{table} of {session}: content differs from what was written; .* restore it from a copy"
+        ):
             use_everything(account)
         with sqlite3.connect(account.folder / "journal.db") as db:
             db.execute(f"update {table} set {column} = ? where session = ?", (blob, session))
@@ -191,7 +193,7 @@ def test_a_damaged_checkpoint_is_damage_like_any_other(account):
     with sqlite3.connect(account.folder / "journal.db") as db:
         db.execute("update checkpoints set state = replace(state, '1', '2')")
     db.close()
-    with pytest.raises(JournalError, match=r"checkpoints of .*: not what was written there"):
+    with pytest.raises(JournalError, match=r"checkpoints of .*: content differs from what was written"):
         step_through(account, market(), start=7, stop=7)
 
 
@@ -254,7 +256,7 @@ def test_a_snapshot_makes_only_objects_of_this_project():
         '{"o":["tracker_strategies.strategies.tracker","Tracker",[]]}',  # as versions before the names wrote it
         '{"a":["|O",[1],"AAAAAAAAAAA=",true]}',
     ):
-        with pytest.raises(ValueError, match=r"no learner|not a snapshot|too many values|OBJECT array"):
+        with pytest.raises(ValueError, match=r"not a known learner|not a snapshot|too many values|OBJECT array"):
             thaw(text)
 
 

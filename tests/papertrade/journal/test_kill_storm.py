@@ -184,7 +184,7 @@ def test_a_storm_of_kills_ends_like_a_quiet_run(folder):
 
 
 def test_kills_at_random_points_while_sessions_are_missed(folder):
-    """A killed step is not always run again before the next session comes. Nothing is sent late, and nothing twice."""
+    """A killed step is not always run again before the next session comes. Orders are never sent late, and nothing twice."""
     panel, rng = market(), random.Random(5)
     account = open_account(folder / "a", panel, "pa", PARAMS)
     kills = 0

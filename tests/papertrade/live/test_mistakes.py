@@ -53,14 +53,14 @@ def test_a_feed_of_ones_own(folder, strategy, first):
     store.add_to(cerebro)
     if not first:
         foreign(cerebro)
-    refused(cerebro, account, "the feed 'VIX' is not the account's")
+    refused(cerebro, account, "the feed 'VIX' does not belong to the account")
 
 
 def test_a_resampled_feed(folder):
     cerebro, store, account = set_up(folder)
     feeds = store.add_to(cerebro)
     cerebro.resampledata(feeds[0], timeframe=bt.TimeFrame.Weeks, name="weeks")
-    refused(cerebro, account, "the feed 'weeks' is not the account's")
+    refused(cerebro, account, "the feed 'weeks' does not belong to the account")
 
 
 @pytest.mark.parametrize("strategy", [PATracker, None], ids=["two", "none"])
@@ -69,7 +69,7 @@ def test_not_one_strategy(folder, strategy):
     store.add_to(cerebro)
     if strategy is not None:
         cerebro.addstrategy(Drawn)
-    refused(cerebro, account, "runs one strategy, cerebro has " + ("PATracker, Drawn" if strategy else "none"))
+    refused(cerebro, account, "runs exactly one strategy, but cerebro has " + ("PATracker, Drawn" if strategy else "none"))
 
 
 def test_a_forgotten_broker(folder):
@@ -88,7 +88,7 @@ def test_forgotten_feeds(folder):
 
 def test_an_unknown_name(folder):
     _, store, _ = set_up(folder)
-    with pytest.raises(UniverseError, match=r"no name 'XYZ'; it has INDEX, S0, S1"):
+    with pytest.raises(UniverseError, match=r"no asset named 'XYZ'; it has INDEX, S0, S1"):
         store.getdata("XYZ")
 
 
@@ -116,7 +116,7 @@ def test_an_account_for_another_strategy(folder):
 def test_other_parameters(folder, account_params, params):
     cerebro, store, account = set_up(folder, PATracker, params, account_params)
     store.add_to(cerebro)
-    refused(cerebro, account, f"other parameters than cerebro's PATracker: {next(iter(account_params | params))}")
+    refused(cerebro, account, f"parameters that differ from cerebro's PATracker: {next(iter(account_params | params))}")
 
 
 @pytest.mark.parametrize(
@@ -143,20 +143,20 @@ def test_the_accounts_own_parameters_are_right_however_they_are_written(folder, 
 def test_parameters_of_an_older_account_are_its_own(opened, given):
     config = SimpleNamespace(params=opened, symbols=("S0", "S1"), start="2020-01-02")
     _check_params(config, PATracker, PATracker, given)
-    with pytest.raises(PaperError, match=r"other parameters than cerebro's PATracker: lot"):
+    with pytest.raises(PaperError, match=r"parameters that differ from cerebro's PATracker: lot"):
         _check_params(config, PATracker, PATracker, {**given, "lot": 1.0})
 
 
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda b: b.setcash(5.0), "its own cash"),
-        (lambda b: b.add_cash(5.0), "its own cash"),
+        (lambda b: b.setcash(5.0), "its own starting cash"),
+        (lambda b: b.add_cash(5.0), "its own starting cash"),
         (lambda b: b.setcommission(0.1), "costs are fixed"),
         (lambda b: b.set_slippage_perc(0.1), "costs are fixed"),
         (lambda b: b.set_slippage_fixed(0.1), "slip_fixed"),
         (lambda b: b.set_coc(True), "cheat-on-close"),
-        (lambda b: b.set_filler(bt.fillers.FixedSize(size=1)), "volumes"),
+        (lambda b: b.set_filler(bt.fillers.FixedSize(size=1)), "the market, not a filler"),
     ],
     ids=["cash", "more cash", "commission", "slippage", "fixed slippage", "cheat", "filler"],
 )

@@ -100,10 +100,10 @@ def test_without_the_check_at_submission_orders_are_sent_all_the_same(folder):
     ("order", "reason"),
     [
         (lambda s, d: s.sell(d, size=10), "long only: 0 S0 are held"),
-        (lambda s, d: s.buy(s.getdatabyname("INDEX"), size=1), "INDEX is an index, which cannot be traded"),
+        (lambda s, d: s.buy(s.getdatabyname("INDEX"), size=1), "INDEX is an index and cannot be traded"),
         (lambda s, d: s.buy(d, size=1, exectype=E.Limit, price=-3.0), "positive prices"),
         (lambda s, d: s.buy(d, size=float("nan")), "needs a size"),
-        (lambda s, d: s.buy(d, size=1, exectype=E.Historical, price=5.0), "Historical orders cannot be worked"),
+        (lambda s, d: s.buy(d, size=1, exectype=E.Historical, price=5.0), "Historical orders are not supported"),
     ],
     ids=["short", "index", "price", "size", "type"],
 )

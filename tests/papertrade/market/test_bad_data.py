@@ -79,7 +79,7 @@ def test_a_clock_two_days_behind_is_noticed(folder):
     pytest.importorskip("exchange_calendars")
     panel = week()
     account = wall_account(folder / "a", panel, "2024-03-10T21:30:00+00:00")
-    with pytest.raises(StaleDataError, match="holds a session of 2024-03-12, and by this computer it is 2024-03-10"):
+    with pytest.raises(StaleDataError, match="has a session of 2024-03-12, but by this computer's clock it is 2024-03-10"):
         account.step(panel)
     assert not orders(account)
 
@@ -88,7 +88,7 @@ def test_a_clock_two_days_ahead_finds_the_data_stale(folder):
     pytest.importorskip("exchange_calendars")
     panel = week()
     account = wall_account(folder / "a", panel, "2024-03-14T21:30:00+00:00")
-    with pytest.raises(StaleDataError, match="last bar is of 2024-03-12, but 2024-03-14 has closed"):
+    with pytest.raises(StaleDataError, match="last bar is of 2024-03-12, but session 2024-03-14 of XNYS has already closed"):
         account.step(panel)
     assert not orders(account)
 
@@ -96,7 +96,7 @@ def test_a_clock_two_days_ahead_finds_the_data_stale(folder):
 def test_a_clock_beyond_the_calendar_is_said_to_be_wrong(folder):
     pytest.importorskip("exchange_calendars")
     account = wall_account(folder / "a", week(), "2099-01-01T00:00:00+00:00")
-    with pytest.raises(StaleDataError, match="set its clock, or update exchange_calendars"):
+    with pytest.raises(StaleDataError, match="set the clock, or update exchange_calendars"):
         account.step(week())
 
 
@@ -143,7 +143,7 @@ def test_an_index_without_a_level_stops_the_rebalance(folder):
     panel = MarketPanel(panel.dates, panel.symbols, panel.close, panel.targets, panel.target_close, target_seen=seen, **bars)
     account = open_account(folder / "a", panel)
     step_through(account, panel, stop=5)
-    with pytest.raises(RiskError, match=r"the index has no level.*stale data"):
+    with pytest.raises(RiskError, match=r"the index has no level.*data are stale"):
         step_through(account, panel, start=6, stop=6)
     assert not orders(account, f"session = '{day(panel, 5)}'")
     assert step_through(account, panel, start=7, stop=7)[0].decision == "act"
@@ -231,7 +231,7 @@ def test_a_bar_on_a_holiday_is_refused(folder):
     dates = pd.DatetimeIndex(["2024-07-02", "2024-07-03", "2024-07-04"])
     panel = MarketPanel(dates, base.symbols, base.close, base.targets, base.target_close)
     account = wall_account(folder / "a", panel.rows(0, 2), "2024-07-05T21:00:00+00:00")
-    with pytest.raises(StaleDataError, match="a bar on 2024-07-04, which is no session of XNYS"):
+    with pytest.raises(StaleDataError, match="a bar on 2024-07-04, which is not a session of XNYS"):
         account.step(panel)
 
 
@@ -252,7 +252,7 @@ def test_an_unscheduled_closure_waits_for_the_next_session(folder):
         return PaperAccount(account.folder, clock=lambda: datetime.fromisoformat(f"{date}T21:30:00+00:00"))
 
     assert evening("2024-03-06").step(closed.rows(0, 2)).decision == "act"
-    with pytest.raises(StaleDataError, match="last bar is of 2024-03-07, but 2024-03-08 has closed"):
+    with pytest.raises(StaleDataError, match="last bar is of 2024-03-07, but session 2024-03-08 of XNYS has already closed"):
         evening("2024-03-08").step(closed.rows(0, 3))
     assert evening("2024-03-11").step(closed.rows(0, 4)).decision == "act"
     assert {o["session"] for o in orders(account)} == {"2024-03-06", "2024-03-11"}
@@ -314,7 +314,7 @@ def test_a_price_ten_times_off_is_not_believed_unless_told_so(folder, factor):
     step_through(account, panel, stop=5)
     before = state(account)
     wrong = changed(panel, 5, 1, panel.close[5, 1] * factor)
-    with pytest.raises(BadBarError, match=r"S1 moved by [+-]\d+%.*Nothing was taken in.*--max-move"):
+    with pytest.raises(BadBarError, match=r"S1 moved by [+-]\d+%.*Nothing was ingested.*--max-move"):
         step_through(account, wrong, start=6, stop=6)
     assert state(account) == before
     account.change_limits({"max_daily_loss": None})

@@ -200,7 +200,7 @@ def test_past_prices_that_were_corrected_are_reported_and_not_taken_over(folder)
     ("line", "problem"),
     [
         ("2020-01-01,S1,merger,2", "kind 'merger' is unknown"),
-        ("2020-13-01,S1,split,2", "no date"),
+        ("2020-13-01,S1,split,2", "not a date"),
         ("2020-01-01,S1,split,-2", "positive number"),
         ("2020-01-01,S1,split,x", "positive number"),
         ("2020-01-01,S1,split,4:0", "positive number"),
@@ -233,7 +233,7 @@ def test_factors_make_a_splits_and_a_dividends_price_continuous(ratio, share, pr
 def test_actions_that_contradict_the_adjusted_history_are_refused():
     with pytest.raises(DataError, match=r"multiplied by 0\.25"):
         due([Action("b", "X", "split", 2.0)], "a", "b", ["X"], ["X"], np.array([100.0]), {0: 0.25})
-    with pytest.raises(DataError, match="more than the share was worth"):
+    with pytest.raises(DataError, match="more than the share price"):
         due([Action("b", "X", "dividend", 200.0)], "a", "b", ["X"], ["X"], np.array([100.0]), {})
 
 

@@ -97,7 +97,7 @@ def test_a_small_move_that_looks_like_a_split_is_noted_and_taken(folder):
     account = open_account(folder / "a", panel)
     step_through(account, panel, stop=7)
     (noted,) = [text for text in events(account, "data") if "split" in text]
-    assert noted.startswith(f"S1 moved by -33.3% on {day(panel, 6)}, as after a 3:2 split")
+    assert noted.startswith(f"S1 moved by -33.3% on {day(panel, 6)}, which looks like a 3:2 split")
 
 
 # -- rows ----------
@@ -130,7 +130,7 @@ def test_a_source_that_shows_the_last_months_only_is_told_once(folder):
     for k in (13, 14, 15):
         account.step(panel.rows(k - 11, k))
     (noted,) = events(account, "data")
-    assert f"the source begins on {day(panel, 2)} now, and once began on {day(panel, 0)}" in noted
+    assert f"the source begins on {day(panel, 2)} now, but used to begin on {day(panel, 0)}" in noted
 
 
 def test_a_source_that_has_everything_is_not_noted(folder):

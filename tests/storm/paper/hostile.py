@@ -50,7 +50,7 @@ def attack(here: Place, named: Counter[str]) -> list[str]:
             here.account.adopt()
             again = here.step(k)
             named[again.partition(":")[0]] += 1
-            if again.startswith("ReconcileError") and not (ahead and "split" in again) and "short of" not in again:
+            if again.startswith("ReconcileError") and not (ahead and "split" in again) and "short position" not in again:
                 found.append(f"session {k}: adopted, and still {again}")
         if ahead and len(_posts(server.state)) > before:
             found.append(f"session {k}: traded while only the broker had split {victim}")

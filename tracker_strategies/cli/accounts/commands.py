@@ -17,10 +17,10 @@ from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import TrackerError
 from tracker_strategies.papertrade.account import PaperAccount
-from tracker_strategies.papertrade.config import RiskLimits
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.opening import first_session
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 from tracker_strategies.papertrade.step import StepResult
 from tracker_strategies.papertrade.views.status import AccountStatus, status_of
 from tracker_strategies.strategies.registry import check_params, load_strategy

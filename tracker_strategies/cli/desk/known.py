@@ -87,7 +87,7 @@ class KnownOptions:
             date.fromisoformat(self.weights_known_from)
         except ValueError:
             raise ParameterError(
-                f"--weights-known-from {self.weights_known_from!r} is no date; write one such as 2024-01-31"
+                f"--weights-known-from {self.weights_known_from!r} is not a date; write one such as 2024-01-31"
             ) from None
 
     def weights_for(

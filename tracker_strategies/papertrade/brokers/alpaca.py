@@ -71,7 +71,7 @@ class AlpacaBroker:
     def submit(self, ticket: Ticket) -> Report:
         """Place a market order for the day, or for the opening auction."""
         if ticket.due != "open":
-            raise OrderRefusedError(f"{ticket.ticker}: Alpaca cannot fill at a price of the past")
+            raise OrderRefusedError(f"{ticket.ticker}: Alpaca cannot fill at a past price; use fill=next_open")
         from alpaca.trading.enums import OrderSide, TimeInForce
         from alpaca.trading.requests import MarketOrderRequest
 
@@ -84,7 +84,7 @@ class AlpacaBroker:
         )
         report = self._line.order(f"order {ticket.cid}", lambda client: _report(client.submit_order(request)))
         if report.cid != ticket.cid:
-            raise BrokerUnavailableError(f"order {ticket.cid}: Alpaca answers about another one")
+            raise BrokerUnavailableError(f"order {ticket.cid}: Alpaca's answer is about a different order")
         return report
 
     def reports(self, cids: Sequence[str]) -> dict[str, Report]:
@@ -140,7 +140,7 @@ class AlpacaBroker:
         """Cash and shares."""
         cash, blocked = self._line.read("account", lambda client: _account(client.get_account()))
         if blocked:
-            raise BrokerKeysError("Alpaca has blocked this account for trading; look at it on its web page")
+            raise BrokerKeysError("Alpaca has blocked this account for trading; check the account on Alpaca's web page")
         sizes = self._line.read("positions", lambda client: {p.symbol: _number(p.qty, "qty") for p in client.get_all_positions()})
         return Holdings(cash, sizes)
 
@@ -210,7 +210,7 @@ def _account(account: Any) -> tuple[float, bool]:
 def _hours(clock: Any) -> Hours:
     for moment in (clock.timestamp, clock.next_open):
         if moment.tzinfo is None:
-            raise ValueError("a time without a zone")
+            raise ValueError("a time without a time zone")
     return Hours(clock.timestamp.astimezone(UTC), bool(clock.is_open), clock.next_open.astimezone(UTC))
 
 

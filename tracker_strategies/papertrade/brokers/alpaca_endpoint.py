@@ -51,10 +51,10 @@ def check_address(url: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise ParameterError(f"{url!r} is no address; leave it out for Alpaca's paper account") from None
+        raise ParameterError(f"{url!r} is not a web address; omit it to use Alpaca's paper account") from None
     if parts.username or parts.password or parts.query or parts.fragment or parts.path:
         raise ParameterError(
-            f"the address must be scheme and host only, such as https://{PAPER_HOST}: keys belong into {KEY} and {SECRET}"
+            f"the address must be scheme and host only, such as https://{PAPER_HOST}: put the keys into {KEY} and {SECRET}"
         )
     if parts.scheme == "https" and host == PAPER_HOST and port in (None, 443):
         return url

@@ -60,9 +60,9 @@ def in_words(action: Action, ledger: Ledger, there: Holdings) -> str:
     place = ledger.config.symbols.index(action.symbol)
     ticker, mine = ledger.tickers()[place], float(ledger.sizes()[place])
     if action.kind == "rename":
-        return f"{ticker}: {mine:.9g} shares here, and as many of {action.text} at the broker: it looks like a new ticker"
+        return f"{ticker}: {mine:.9g} shares here, and as many of {action.text} at the broker: this looks like a ticker change"
     shares = f"{action.value:g}:1" if action.value >= 1.0 else f"1:{1.0 / action.value:g}"
-    return f"{ticker}: {mine:.9g} shares here, {there.sizes[ticker]:.9g} at the broker: it looks like a {shares} split"
+    return f"{ticker}: {mine:.9g} shares here, {there.sizes[ticker]:.9g} at the broker: this looks like a {shares} split"
 
 
 def confirmed_actions(ledger: Ledger, source: Bars, listed: Sequence[Action]) -> list[Action]:

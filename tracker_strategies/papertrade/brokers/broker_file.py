@@ -59,8 +59,9 @@ class BrokerFile(SealedDatabase):
         lost = expected or path.with_name(f"{path.name}.head").exists()
         if not path.exists() and lost:
             raise BrokerError(
-                f"{path} is missing, the simulated broker's file of an account that has traded; restore it from a copy, then: "
-                "tracker paper step --from-copy; without a copy open a new account"
+                f"{path} is missing, the simulated broker's file, and the account has already traded; restore it "
+                "from a copy, then: "
+                "tracker paper step --from-copy; without a copy, open a new account"
             )
         if not path.exists():
             cls.write_new(path, lambda new: new.deposit(cash, holdings or {}))

@@ -58,7 +58,7 @@ class Faults:
         known = [f.name for f in fields(cls)]
         for name in given:
             if name not in known:
-                raise ParameterError(f"there is no fault {name!r}; choose from {', '.join(known)}")
+                raise ParameterError(f"unknown fault {name!r}; choose from {', '.join(known)}")
         return cls(**given)
 
     def strikes(self, kind: str, cid: str) -> bool:
@@ -87,12 +87,12 @@ class FaultyBroker:
         self._attempted.add(ticket.cid)
         faults = self._faults
         if first and faults.strikes("disconnect", ticket.cid):
-            raise BrokerUnavailableError("the connection was lost before the order arrived (practice)")
+            raise BrokerUnavailableError("the connection was lost before the order arrived (injected fault)")
         if faults.strikes("reject", ticket.cid):
             raise OrderRefusedError("refused (practice)")
         report = self._broker.submit(ticket)
         if first and faults.strikes("delay", ticket.cid):
-            raise BrokerUnavailableError("the connection was lost before the answer arrived (practice)")
+            raise BrokerUnavailableError("the connection was lost before the answer arrived (injected fault)")
         if first and faults.strikes("duplicate", ticket.cid):
             try:
                 self._broker.submit(ticket)

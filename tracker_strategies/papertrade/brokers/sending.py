@@ -163,8 +163,8 @@ class Sender:
                 continue
             except BrokerUnavailableError as trouble:
                 raise BrokerUnavailableError(
-                    f"{str(trouble).rstrip('. ')}. {sent.count} orders were sent, {ticket.cid} and those after it were not. "
-                    "Step again: what the broker has is not sent twice"
+                    f"{str(trouble).rstrip('. ')}. {sent.count} orders were sent; {ticket.cid} and the later ones "
+                    "were not. Step again: orders the broker already has are not sent twice"
                 ) from None
             if report is None:
                 return
@@ -207,10 +207,14 @@ class Sender:
             journal.set_meta("sized", session)
             if scale < 1.0:
                 journal.note(
-                    "scaled", f"buys shrunk to {scale:.4f} of what was decided: cash for {have:,.2f} of {need:,.2f}", session
+                    "scaled",
+                    f"buys scaled down to {scale:.4f} of their decided size: there is cash for {have:,.2f} of {need:,.2f}",
+                    session,
                 )
-            self._ledger.end_within(late, Status.CANCELLED, "a sell did not fill, and its place is not free")
-            self._ledger.end_within(small, Status.CANCELLED, "too small for the broker after shrinking to the cash")
+            self._ledger.end_within(
+                late, Status.CANCELLED, "a sell did not fill, so the limit on the number of names leaves no room"
+            )
+            self._ledger.end_within(small, Status.CANCELLED, "too small for the broker after scaling down to the available cash")
 
     def _without_slot(self, buys: Sequence[Any], sizes: Mapping[str, float]) -> list[str]:
         """Client ids of buys of new names for which there is no place: the sells that were to make it did not fill."""

@@ -66,14 +66,16 @@ class SendingHours:
             if hours.now < closes and (hours.is_open or hours.now >= due):
                 return Verdict()
             if hours.now >= closes:
-                return Verdict(late=f"the buys of {session} had to be sent before {closes:%Y-%m-%d %H:%M}, and it is {told}")
+                return Verdict(
+                    late=f"the buys of {session} had to be sent before {closes:%Y-%m-%d %H:%M}, but it is already {told}"
+                )
         if hours.now >= due:
-            return Verdict(late=f"{session} was decided for the open of {due:%Y-%m-%d %H:%M}, and it is {told}")
+            return Verdict(late=f"{session} was decided for the open of {due:%Y-%m-%d %H:%M}, but it is already {told}")
         if hours.is_open or hours.now < closed:
-            return Verdict(wait=f"{session} has not closed yet ({told}): its orders wait until it has; step again")
+            return Verdict(wait=f"{session} has not closed yet ({told}): its orders are sent after the close; step again then")
         if hours.next_open.date() > due.date():
             return Verdict(
-                late=f"{session} was decided for the open of {due:%Y-%m-%d %H:%M}, and the broker opens next on "
+                late=f"{session} was decided for the open of {due:%Y-%m-%d %H:%M}, but the broker's next open is "
                 f"{hours.next_open:%Y-%m-%d %H:%M} ({told})"
             )
         return self._auction(session, hours.now) if opg else Verdict()
@@ -89,7 +91,9 @@ class SendingHours:
             return Verdict()
         if there.date() < due.date():
             return Verdict(
-                wait=f"orders for the opening auction are taken from {OPG_FROM:%H:%M} New York time, and it is {there:%H:%M} "
-                "there; step again then"
+                wait=f"orders for the opening auction are accepted from {OPG_FROM:%H:%M} New York time, where it "
+                f"is now {there:%H:%M}; step again after that"
             )
-        return Verdict(late=f"orders for the opening auction of {due:%Y-%m-%d} were taken until {OPG_UNTIL:%H:%M} New York time")
+        return Verdict(
+            late=f"orders for the opening auction of {due:%Y-%m-%d} were accepted until {OPG_UNTIL:%H:%M} New York time"
+        )

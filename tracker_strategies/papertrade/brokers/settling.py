@@ -54,7 +54,9 @@ def settle(ledger: Ledger, broker: Broker, *, recent: bool = False) -> None:
     if lost:
         with ledger.journal.transaction("lost orders") as db:
             db.executemany("update orders set status = 'intent' where cid = ?", [(cid,) for cid in lost])
-            ledger.journal.note("lost", f"the broker does not know {len(lost)} orders that it had confirmed, the first {lost[0]}")
+            ledger.journal.note(
+                "lost", f"the broker does not know {len(lost)} orders that it had confirmed, starting with {lost[0]}"
+            )
 
 
 def cancel_open(ledger: Ledger, broker: Broker) -> int:
@@ -104,9 +106,10 @@ def reconcile(ledger: Ledger, broker: Broker) -> str:
             break
         settle(ledger, broker, recent=True)  # something may have been filled between two questions, or ended otherwise
     raise ReconcileError(
-        f"the broker's account is not what the journal says: {'; '.join(wrong[:5])}"
+        f"the broker's account differs from the journal: {'; '.join(wrong[:5])}"
         + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        + ". Nothing was decided. Take the broker's account over with: tracker paper adopt; or sell all: tracker paper flatten"
+        + ". Nothing was decided. Accept the broker's positions and cash with: tracker paper adopt; or sell "
+        "everything: tracker paper flatten"
     )
 
 
@@ -117,7 +120,7 @@ def strange_orders(ledger: Ledger, there: Sequence[Report]) -> list[Report]:
 
 
 def _told(report: Report) -> str:
-    return f"an open order that is not ours: {report.size:+g} {report.ticker} ({report.cid})"
+    return f"an open order that this account did not send: {report.size:+g} {report.ticker} ({report.cid})"
 
 
 def differences(
@@ -146,10 +149,10 @@ def differences(
         if dust and gap <= DUST and gap * prices.get(ticker, float("inf")) < CENT:
             continue
         if gap > SAME * max(1.0, abs(mine), abs(theirs)) and ticker not in explained:
-            found.append(f"{ticker}: the journal says {mine:.9g} shares, the broker {theirs:.9g}")
+            found.append(f"{ticker}: the journal has {mine:.9g} shares, the broker {theirs:.9g}")
     cash = ledger.cash()
     if abs(cash - there.cash) > tolerance:
-        found.append(f"cash: the journal says {cash:,.2f}, the broker {there.cash:,.2f}")
+        found.append(f"cash: the journal has {cash:,.2f}, the broker {there.cash:,.2f}")
     return found
 
 

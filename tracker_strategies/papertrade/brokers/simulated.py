@@ -114,7 +114,9 @@ class SimulatedBroker:
         with self._file.transaction("order", durable=ticket.due == "settle") as db:
             (newest,) = db.execute("select coalesce(max(session), '') from sessions").fetchone()
             if ticket.session and newest > ticket.session and not self._has(ticket.cid):
-                raise OrderRefusedError(f"late: decided on {ticket.session} for the next open, and {newest} has passed")
+                raise OrderRefusedError(
+                    f"too late: decided on {ticket.session} for the next open, but session {newest} is already over"
+                )
             new = db.execute(
                 "insert or ignore into orders (cid, ticker, size, price, due, status) values (?, ?, ?, ?, ?, 'open')",
                 (ticket.cid, ticket.ticker, ticket.size, ticket.price, ticket.due),

@@ -91,7 +91,7 @@ class JournalBroker(BasketBroker):
         """Refuse single orders."""
         raise StrategyError(
             "the strategy calls buy() or sell() itself; a paper account carries out the weights of a tracker: "
-            "let make_algorithm choose them, or run the strategy in a cerebro of your own with PaperStore"
+            "return them from make_algorithm, or run the strategy in your own cerebro with PaperStore"
         )
 
     sell = buy
@@ -195,8 +195,8 @@ def wish_by_cerebro(
     except Exception as problem:  # a strategy may raise anything
         row = min(broker.row, len(balances) - 1)
         raise StrategyError(
-            f"{strategy.__name__} raised {type(problem).__name__}: {problem} on {panel.day(max(row, 0))}; nothing was decided. "
-            "Mend the strategy and step again"
+            f"{strategy.__name__} raised {type(problem).__name__}: {problem} on {panel.day(max(row, 0))}; nothing "
+            "was decided. Fix the strategy and step again"
         ) from problem
     seen = run.analyzers.watcher
     return Wish(

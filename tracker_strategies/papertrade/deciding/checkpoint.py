@@ -186,7 +186,7 @@ def _unpack(text: Any) -> Any:
         state = _unpack(content)
         learner = _learner(state["algorithm"])
         if learner is None:
-            raise ValueError(f"{state['algorithm']!r} is no learner")
+            raise ValueError(f"{state['algorithm']!r} is not a known learner")
         return learner.from_state(state)
     if mark not in ("e", "o"):
         raise ValueError(f"unknown mark {mark!r}")

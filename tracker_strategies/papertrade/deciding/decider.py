@@ -11,7 +11,6 @@ from tracker_strategies._fingerprint import strategy_fingerprint
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.brokers.base import Broker, Ticket
-from tracker_strategies.papertrade.config import RiskLimits
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish, needs_cerebro, wish_by_cerebro
 from tracker_strategies.papertrade.deciding.by_checkpoint import bar_after, wish_by_checkpoint
 from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint
@@ -21,6 +20,7 @@ from tracker_strategies.papertrade.errors import JournalError, StrategyError
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 from tracker_strategies.strategies.registry import load_strategy
 
 FloatArray = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Decider:
         try:
             self.strategy = load_strategy(self.config.strategy)
         except ParameterError as problem:  # the file was sound when the account was opened
-            raise StrategyError(f"{problem}; mend it and step again") from problem
+            raise StrategyError(f"{problem}; fix it and step again") from problem
         self.code = strategy_fingerprint(self.strategy)
         self.kind: Kind | Literal[""] = ""
         self.way = ""
@@ -96,8 +96,11 @@ class Decider:
         recorded = self.journal.one("select state_hash from decisions where session = ?", (session,))
         found = self._divergence(wish, history)
         if not found and recorded and recorded != wish.state_hash:
-            found = [f"the learner's state after {session} is not the recorded one ({wish.state_hash}, recorded {recorded})"]
-        return found or [f"verified: a replay of {len(history.bars.sessions)} sessions gives the recorded decisions"]
+            found = [
+                f"the learner's state after {session} differs from the recorded one (replayed {wish.state_hash}, "
+                f"recorded {recorded})"
+            ]
+        return found or [f"verified: a replay of {len(history.bars.sessions)} sessions reproduces the recorded decisions"]
 
     # -- what the strategy wants ----------
 
@@ -131,7 +134,7 @@ class Decider:
                 row = rows.get(session)
                 if row is None:
                     if session >= self.config.start:
-                        raise JournalError(f"{self.journal.path} has no balance of {session}; restore the file from a copy")
+                        raise JournalError(f"{self.journal.path} has no balance for {session}; restore the file from a copy")
                     found.append(before)
                     continue
                 sizes = np.frombuffer(row["sizes"], dtype="<f8")
@@ -154,9 +157,9 @@ class Decider:
         if not wrong:
             return []
         text = (
-            f"divergence: replayed today, the strategy decides otherwise on {len(wrong)} sessions, first on {wrong[0]} (weights "
-            f"off by up to {worst:.2g}): its code, its parameters or the data have changed. What was decided stays; new "
-            "decisions follow the new code"
+            f"divergence: a replay today decides differently on {len(wrong)} sessions, first on {wrong[0]} "
+            f"(weights differ by up to {worst:.2g}): its code, its parameters or the data have changed. Past "
+            "decisions are kept; new ones follow the changed code or data"
         )
         if self.journal.one("select text from events where kind = 'divergence' order by id desc limit 1") != text:
             with self.journal.transaction("divergence"):
@@ -179,7 +182,7 @@ class Decider:
         try:
             point = Checkpoint.from_text(row["state"])
         except ValueError as problem:
-            self.messages.append(f"the checkpoint of {row['session']} cannot be used ({problem}); all sessions are replayed")
+            self.messages.append(f"the checkpoint of {row['session']} cannot be used ({problem}); replaying all sessions instead")
             return None
         self._after = row["session"]
         return point
@@ -218,7 +221,10 @@ class Decider:
         """Positions that have no market left, at their last price. A real broker has to do that itself."""
         if not self.broker.simulated and wish.booked_out:
             names = ", ".join(self.config.symbols[i] for i, _ in wish.booked_out)
-            self.messages.append(f"{names}: held, without a bar for long; the broker has to pay it out (or: tracker paper adopt)")
+            self.messages.append(
+                f"{names}: held, but without bars for a long time; wait until the broker pays the position out, or "
+                "run: tracker paper adopt"
+            )
         tickers = self.ledger.tickers()
         return [
             Ticket(

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.papertrade.brokers.base import Ticket
-from tracker_strategies.papertrade.config import RiskLimits
 from tracker_strategies.papertrade.deciding.tickets import SingleOrder
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 FloatArray = NDArray[np.float64]
 
@@ -54,22 +54,22 @@ def breaches(
         return ", ".join(symbols[i] for i in np.flatnonzero(wrong)[:5]) + (", ..." if wrong.sum() > 5 else "")
 
     if not (np.isfinite(prices).all() and np.isfinite(deltas).all() and np.isfinite(value) and value > 0.0):
-        return [f"prices, sizes or cash are not finite, or the account is worth {value:g}"]
+        return [f"prices, sizes or cash are not finite, or the account value is not positive: {value:g}"]
     if not fresh:
-        found.append("the index has no level on this session: stale data")
+        found.append("the index has no level on this session: the data are stale")
     short = after < -_SLACK * np.maximum(1.0, sizes)
     if short.any():
         found.append(f"long only: {named(short)} would be sold short")
     spent = float(deltas @ prices)
     if pays and spent > cash + _SLACK * value:
-        found.append(f"long only: buys exceed sells and cash by {spent - cash:,.2f}")
+        found.append(f"long only: the buys exceed cash plus proceeds of the sells by {spent - cash:,.2f}")
     if limits.max_order_value is not None and (worth > limits.max_order_value).any():
         big = worth > limits.max_order_value
         found.append(f"max_order_value={limits.max_order_value:g}: {named(big)} (up to {worth.max():,.0f})")
     bought, sold = float(worth[deltas > 0.0].sum()), float(worth[deltas < 0.0].sum())
     turnover = (sold + (bought if pays else min(bought, max(cash + sold, 0.0)))) / value
     if limits.max_turnover is not None and turnover > limits.max_turnover * (1.0 + _SLACK):
-        found.append(f"max_turnover={limits.max_turnover:g}: this rebalance turns over {turnover:.3g} of the account")
+        found.append(f"max_turnover={limits.max_turnover:g}: this rebalance would turn over {turnover:.3g} of the account")
     weights = after * prices / value
     if limits.max_weight is not None and (weights > limits.max_weight + _SLACK).any():
         found.append(
@@ -81,7 +81,7 @@ def breaches(
     if limits.allow is not None:
         strange = (deltas > 0.0) & ~np.isin(np.array(symbols), limits.allow)
         if strange.any():
-            found.append(f"allow: {named(strange)} may not be bought")
+            found.append(f"allow: {named(strange)} is not on the list of names that may be bought")
     return found
 
 

@@ -31,7 +31,9 @@ def book_action(ledger: Ledger, action: Action, *, pays: bool) -> None:
         "insert into actions (session, symbol, kind, value, text, factor, origin) values (?, ?, ?, ?, ?, ?, ?)",
         (action.session, action.symbol, action.kind, value, action.text, action.factor, action.origin),
     )
-    origin = {"history": " (read off the adjusted history)", "broker": " (booked by the broker before)"}.get(action.origin, "")
+    origin = {"history": " (derived from the adjusted history)", "broker": " (already booked by the broker)"}.get(
+        action.origin, ""
+    )
     journal.note("action", f"{action}{origin}", action.session)
     (size,) = db.execute("select size from positions where symbol = ?", (action.symbol,)).fetchone()
     if action.kind == "split":
@@ -69,7 +71,7 @@ def confirmed_splits(journal: Journal) -> dict[str, float]:
 def forget_confirmed(journal: Journal) -> None:
     """Both sides agree: nothing that was confirmed is waited for any more."""
     if confirmed_splits(journal):
-        with journal.transaction("splits that have come"):
+        with journal.transaction("splits that took effect"):
             _keep(journal, _CONFIRMED, {})
 
 

@@ -41,7 +41,7 @@ def convert_file(path: Path, form: Form, version: int) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as old:
         (busy, *_) = old.execute("pragma wal_checkpoint(truncate)").fetchone()  # its log must not meet the new file
         if busy:
-            raise sqlite3.OperationalError("database is locked: somebody looks at it while it is converted")
+            raise sqlite3.OperationalError("database is locked: another program has it open while it is converted")
         with staged_path(path) as part:
             with closing(sqlite3.connect(part, isolation_level=None)) as new:
                 convert(old, new, form)

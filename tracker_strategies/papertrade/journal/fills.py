@@ -41,16 +41,16 @@ def increment(order: sqlite3.Row, report: Report) -> Increment:
     booked = min(max(told, done), most) if math.isfinite(told) else done
     problems = []
     if not abs(told - booked) <= 1e-9 * max(1.0, most):
-        problems.append(f"reports {report.filled:.9g} filled after {before:.9g}, {sign * booked:.9g} are booked")
+        problems.append(f"reports {report.filled:.9g} shares filled after {before:.9g}; {sign * booked:.9g} are booked")
     if report.status is Status.FILLED and booked < most * (1.0 - 1e-9) - 1e-9:
-        problems.append(f"says that it is filled, with {sign * booked:.9g}")
+        problems.append(f"reports it as filled, with {sign * booked:.9g}")
     status = Status.PARTIAL if report.status is Status.OPEN and booked > 0.0 else report.status
     filled, more = sign * booked, sign * (booked - done)
     if abs(more) <= _ROUNDING * max(abs(size), abs(before)):
         return Increment(0.0, 0.0, 0.0, before, average, status, _told(order, report, problems))
     price, total = (filled * report.average - before * average) / more, report.average
     if not (math.isfinite(report.average) and report.average > 0.0):
-        problems.append(f"reports a price of {report.average:g}, {order['price']:g} is booked")
+        problems.append(f"reports a price of {report.average:g}; {order['price']:g} is booked instead")
         price = order["price"]
         total = (before * average + more * price) / filled
     elif price <= 0.0:

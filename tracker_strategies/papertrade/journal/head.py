@@ -53,14 +53,14 @@ class HeadFile:
     def apart(self, head: Head | None, links: Sequence[Link], slack: int | None) -> str:
         """How a chain and its head disagree; empty when they do not. ``slack``: commits that may be missing in the head."""
         last, known, name = links[-1], Head() if head is None else head, self._database
-        purpose = "if it was put there on purpose: tracker paper step --from-copy"
+        purpose = "if you restored this copy on purpose: tracker paper step --from-copy"
         if last.count < known.count:
             return (
-                f"{name} ends with commit {last.count}, but commit {known.count} was made: the file is older than "
-                f"{self.path.name} says (a lost -wal, or an older copy). Put the newest copy there; {purpose}"
+                f"{name} ends with commit {last.count}, but {self.path.name} records commit {known.count}: the "
+                f"file is too old (a lost -wal, or an older copy). Restore the newest copy; {purpose}"
             )
         if head is None and last.count > 1:
-            return f"{self.path}, which tells the last commit, is missing or damaged; restore it, or, {purpose}"
+            return f"{self.path}, which records the last commit, is missing or damaged; restore it, or, {purpose}"
         linked = any((link.count, link.head) == (known.count, known.hash) for link in links) or last.count == 1 > known.count
         if not linked or (slack is not None and last.count - known.count > slack):
             return (

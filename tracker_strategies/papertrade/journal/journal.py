@@ -38,7 +38,7 @@ class Journal(SealedDatabase):
         super().__init__(place, readonly=readonly, from_copy=from_copy, quick=quick)
         if from_copy:
             with self.transaction("copy"):
-                self.note("copy", "goes on from a copy that was put in the journal's place")
+                self.note("copy", "continues from a restored copy of the journal")
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], meta: dict[str, str], entries: Callable[[Self], None] | None = None) -> None:

@@ -13,8 +13,8 @@ from typing import TypeVar
 E = TypeVar("E", bound=Exception)
 
 DAMAGED = (
-    "the file is damaged: restore it from a copy, then: tracker paper step --from-copy; without a copy open a new account "
-    "and take the broker's over: tracker paper adopt"
+    "the file is damaged: restore it from a copy, then: tracker paper step --from-copy; without a copy, open a new account "
+    "and accept the broker's positions: tracker paper adopt"
 )
 
 
@@ -81,9 +81,9 @@ def advice(problem: sqlite3.Error, path: Path) -> str:
     if name == "SQLITE_IOERR_SHORT_READ":
         return DAMAGED
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return "the disk is full or failing: nothing was changed; make room and step again"
+        return "the disk is full or failing: nothing was changed; free disk space and step again"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "another program keeps it busy; close it and step again"
+        return "another program is using it; close that program and step again"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
         return f"{_who_may_write(path)}; nothing was changed"
     return DAMAGED
@@ -92,17 +92,17 @@ def advice(problem: sqlite3.Error, path: Path) -> str:
 def named(problem: OSError, path: Path, error: type[E]) -> E:
     """An error of the system, as one that says what to do."""
     if isinstance(problem, _UnwritableError) or problem.errno == errno.EROFS:
-        return error(f"{path} may not be written to; {_who_may_write(path)}; nothing was changed")
+        return error(f"{path} is not writable; {_who_may_write(path)}; nothing was changed")
     if isinstance(problem, PermissionError):
-        return error(f"{problem.filename or path} may not be opened; make it readable and writable (chmod u+rw) and step again")
-    return error(f"{path}: {problem.strerror or problem}; make room or mend the disk, and step again")
+        return error(f"{problem.filename or path} cannot be opened; make it readable and writable (chmod u+rw) and step again")
+    return error(f"{path}: {problem.strerror or problem}; free disk space or repair the disk, then step again")
 
 
 def _who_may_write(path: Path) -> str:
     if is_readonly_system(path):
         return (
-            "it is on a read-only file system: make that writable (a failing disk is often made read-only by the system: look at "
-            "it first) and step again; status, report and export work as it is"
+            "it is on a read-only file system: make that writable (the system often remounts a failing disk "
+            "read-only: check the disk first) and step again; status, report and export still work"
         )
     return "make it and its folder writable (chmod u+w), then step again"
 

@@ -90,7 +90,7 @@ class SealedDatabase:
                 reached(f"before {target.name} is in its place")
         except (sqlite3.Error, OSError, PaperError) as problem:
             remove_unfinished(target)
-            raise cls.error(f"cannot write {target}: {problem}; choose another folder, or make room") from None
+            raise cls.error(f"cannot write {target}: {problem}; choose another folder, or free disk space") from None
 
     # -- opening ----------
 
@@ -137,10 +137,10 @@ class SealedDatabase:
         (marked,) = self.db.execute("pragma application_id").fetchone()
         (version,) = self.db.execute("pragma user_version").fetchone()
         if marked != self.form.mark and (marked or version or not self.form.unmarked):
-            raise self.error(f"{self.path} is no {self.form.what}; {DAMAGED}")
+            raise self.error(f"{self.path} is not a {self.form.what}; {DAMAGED}")
         if version > self.form.version:
             raise self.error(
-                f"{self.path} has version {version}, this program knows {self.form.version}; update it: "
+                f"{self.path} has version {version}, this program reads up to {self.form.version}; update the program: "
                 "pip install -U backtrader-index-tracker"
             )
         return int(version)
@@ -150,7 +150,7 @@ class SealedDatabase:
     def _compare(self, head: Head | None, *, everything: bool) -> None:
         """The chain with its head; what is read, or everything, with its seals."""
         if contents_of(self.db) != self.form.shape.contents:
-            raise self.error(f"{self.path} has other tables than were made; {DAMAGED}")
+            raise self.error(f"{self.path} has unexpected tables; {DAMAGED}")
         for look in range(_LOOKS):
             links = self.seals.links()
             wrong = "" if self._from_copy else self._head_file.apart(head, links, self.slack)
@@ -207,7 +207,7 @@ class SealedDatabase:
         except OSError as problem:
             raise named(problem, self.path, self.error) from None
         except (ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError) as problem:
-            raise self.error(f"{self.path} holds something that was never written there ({problem!r}); {DAMAGED}") from None
+            raise self.error(f"{self.path} is corrupted ({problem!r}); {DAMAGED}") from None
 
     @contextmanager
     def transaction(self, point: str, *, durable: bool = True) -> Iterator[sqlite3.Connection]:

@@ -158,7 +158,7 @@ class Seals:
 
     def _tally(self, name: str, sign: int, part: str, *values: object) -> None:
         if not self._counts:
-            raise RuntimeError(f"{name} is changed outside a transaction of the account's")
+            raise RuntimeError(f"{name} was changed outside one of the account's transactions")
         change = self._changes[name, part]
         change[0] += sign
         change[1] += sign * number_of(name, *values)
@@ -269,7 +269,7 @@ class BrokenSealError(ValueError):
     """Rows that are not those that were written."""
 
     def __init__(self, name: str, part: str) -> None:
-        super().__init__(f"{name}{f' of {part}' if part else ''}: not what was written there")
+        super().__init__(f"{name}{f' of {part}' if part else ''}: content differs from what was written")
 
 
 def _of_part(name: str, part: str, rows: int, total: int) -> Any:

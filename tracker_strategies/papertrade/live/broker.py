@@ -64,7 +64,7 @@ class PaperBroker(BasketBroker):
 
     # -- baskets of trackers ----------
 
-    def open_lane(self, part: Any, gate: Any) -> bool:
+    def open_lane(self, part: Any, gate: Any, planned: Any = None) -> bool:
         """Every order is the journal's business."""
         return False
 
@@ -210,7 +210,7 @@ class PaperBroker(BasketBroker):
                 self._leave(order, why)
             elif kind.at_once:
                 order.cancel()
-                self._leave(order, f"it was not sent in the night after {before}, and nothing is sent late")
+                self._leave(order, f"it was not sent before the open after {before}; orders are never sent late")
             return
         if outcome.filled:
             self._book(order, outcome)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 #: Settings of backtrader's broker that a paper account cannot obey, with the values that they must have, and why.
 _SETTINGS = {
-    "coc": (False, "cheat-on-close fills at a close that has passed"),
-    "coo": (False, "cheat-on-open knows the open before it trades"),
-    "filler": (None, "volumes are the market's business"),
+    "coc": (False, "cheat-on-close fills at a close that is already past"),
+    "coo": (False, "cheat-on-open uses the opening price before it is known"),
+    "filler": (None, "the market, not a filler, decides how much fills"),
     "slip_fixed": (0.0, "slippage is part of the account's costs"),
-    "int2pnl": (True, "an account pays no interest"),
-    "shortcash": (True, "an account is long only"),
-    "fundmode": (False, "an account counts money"),
+    "int2pnl": (True, "a paper account pays no interest"),
+    "shortcash": (True, "a paper account is long only"),
+    "fundmode": (False, "a paper account is kept in money, not in fund units"),
 }
 
 
@@ -47,10 +47,10 @@ def check_cerebro(store: PaperStore, cerebro: Any) -> None:
         )
     _check_feeds(store, cerebro)
     if cerebro._dooptimize:
-        raise PaperError("optstrategy runs a strategy many times; a paper account lives once: use addstrategy")
+        raise PaperError("optstrategy runs a strategy many times, but a paper account can run only once: use addstrategy")
     for option in ("cheat_on_open", "oldsync"):
         if getattr(cerebro.p, option):
-            raise PaperError(f"Cerebro({option}=True) does not work with a paper account; leave it out")
+            raise PaperError(f"Cerebro({option}=True) does not work with a paper account; remove it")
     _check_settings(store)
     _check_strategy(store, cerebro)
 
@@ -61,14 +61,15 @@ def _check_feeds(store: PaperStore, cerebro: Any) -> None:
     strange = [data for data in cerebro.datas if id(data) not in ours]
     if strange:
         raise PaperError(
-            f"the feed {strange[0]._name or type(strange[0]).__name__!r} is not the account's: in live trading it would run "
-            "ahead of it. A PaperStore runs on the feeds that store.add_to(cerebro) adds; bring other series in its source"
+            f"the feed {strange[0]._name or type(strange[0]).__name__!r} does not belong to the account: in live "
+            "trading it would run ahead of the account's data. Use only the feeds that store.add_to(cerebro) "
+            "adds; put other series into the account's data source"
         )
     names = [data._name for data in own]
     wrong = [data._name for data in own if data._name != data.p.dataname]
     if wrong or len(set(names)) < len(names):
         raise PaperError(
-            f"feeds must have the names of the account, each once, got {', '.join(names)}: use store.add_to(cerebro)"
+            f"feeds must be the account's names, each exactly once, got {', '.join(names)}: use store.add_to(cerebro)"
         )
 
 
@@ -76,39 +77,43 @@ def _check_settings(store: PaperStore) -> None:
     broker, config = store.getbroker(), store.account.config
     for name, (value, why) in _SETTINGS.items():
         if getattr(broker.p, name) != value:
-            raise PaperError(f"the broker's setting {name}={getattr(broker.p, name)!r} cannot be kept: {why}; leave it alone")
+            raise PaperError(
+                f"the broker's setting {name}={getattr(broker.p, name)!r} is not supported: {why}; leave it at its default"
+            )
     if broker.p.cash != config.cash or broker._cash_addition:
-        raise PaperError(f"the account has its own cash, {config.cash:,.2f} at the start; leave setcash and add_cash out")
+        raise PaperError(f"the account has its own starting cash, {config.cash:,.2f}; remove setcash and add_cash")
     slip = broker.p.slip_perc
     if charged(broker) != config.costs or set(broker.comminfo) != {None} or slip != config.costs.slippage_bps * 1e-4:
-        raise PaperError("costs are fixed when an account is opened; leave setcommission and set_slippage out")
+        raise PaperError("costs are fixed when an account is opened; remove setcommission and set_slippage")
     if broker._userhist or broker._fundhist:
-        raise PaperError("an account has a past of its own; leave add_order_history and set_fund_history out")
+        raise PaperError("a paper account keeps its own history; remove add_order_history and set_fund_history")
 
 
 def _check_strategy(store: PaperStore, cerebro: Any) -> None:
     added = [one for group in cerebro.strats for one in group]
     if len(added) != 1 or added[0][0] is bt.Strategy:
         found = ", ".join(cls.__name__ for cls, _, _ in added if cls is not bt.Strategy) or "none"
-        raise PaperError(f"a paper account runs one strategy, cerebro has {found}: add one")
+        raise PaperError(f"a paper account runs exactly one strategy, but cerebro has {found}")
     config = store.account.config
     cls, _, params = added[0]
     own = load_strategy(config.strategy)
     if not issubclass(cls, TrackerStrategy):
-        store.foreign = f"the account was opened for {config.strategy}; {cls.__name__} trades it now: do not step it by command"
+        store.foreign = (
+            f"the account was opened for {config.strategy}; {cls.__name__} trades it now: do not run 'tracker paper step' on it"
+        )
         store.put_notification(store.foreign)
         return
     # A class of one's own derived from the account's strategy is that strategy; another of this project's is not.
     if next((kind for kind in cls.__mro__ if kind is own or kind in STRATEGIES), None) is not own:
         raise PaperError(
-            f"the account was opened for {config.strategy} ({own.__name__}), cerebro runs {cls.__name__}: add that one, or open "
-            "another account"
+            f"the account was opened for {config.strategy} ({own.__name__}), cerebro runs {cls.__name__}: add that "
+            "strategy, or open another account"
         )
     _check_params(config, own, cls, params)
     if Liquidity.of(config.params) is not None:
         raise PaperError(
-            "max_participation and impact are for backtests and for accounts that are stepped by command (tracker paper step); "
-            "in a cerebro of your own with PaperStore leave them out"
+            "max_participation and impact work in backtests and with 'tracker paper step' only; remove them when "
+            "you run your own cerebro with PaperStore"
         )
 
 
@@ -126,7 +131,7 @@ def _check_params(config: Any, own: type[TrackerStrategy], cls: Any, params: Map
     ]
     if wrong:
         raise PaperError(
-            f"the account was opened with other parameters than cerebro's {cls.__name__}: {', '.join(wrong)}. Add it as "
+            f"the account was opened with parameters that differ from cerebro's {cls.__name__}: {', '.join(wrong)}. Add it as "
             "cerebro.addstrategy(cls, **account.config.params)"
         )
 

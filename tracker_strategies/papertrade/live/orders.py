@@ -50,20 +50,20 @@ def refusal(order: Any, broker: Any) -> str:
     config, memory = store.account.config, store.memory
     name, kind = order.data._name, order.getordername()
     if memory.row < memory.opening:
-        return f"the account begins on {config.start}; on earlier sessions a strategy only learns"
+        return f"the account begins on {config.start}; on earlier sessions the strategy only learns and cannot trade"
     if name in memory.targets:
-        return f"{name} is an index, which cannot be traded; order one of the account's names"
+        return f"{name} is an index and cannot be traded; order one of the account's names"
     if order.exectype not in WORKED[config.broker]:
         known = ", ".join(Order.ExecTypes[t] for t in WORKED[config.broker])
-        return f"{kind} orders cannot be worked with the broker {config.broker!r}, which takes {known}"
+        return f"{kind} orders are not supported by the broker {config.broker!r}; it accepts {known}"
     numbers = [order.size, *(() if order.exectype in (Order.Market, Order.Close) else _prices(order))]
     usable = all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers) and all(x > 0 for x in numbers[1:])
     if not (usable and order.size):
         return f"a {kind} order needs a size and positive prices, got size {order.size!r} and prices {numbers[1:]!r}"
     if order.parent is not None and broker._ocos.get(order.ref) != order.ref:
-        return "an order cannot have a parent and belong to an OCO group as well; choose one of them"
+        return "an order cannot have both a parent and an OCO group; choose one"
     if order.valid is not None and not isinstance(order.valid, (int, float)):
-        return f"valid={order.valid!r} is no moment; give a date, a datetime, a timedelta or None"
+        return f"valid={order.valid!r} is not a point in time; give a date, a datetime, a timedelta or None"
     return _goes_short(order, broker)
 
 
@@ -84,4 +84,6 @@ def _goes_short(order: Any, broker: Any) -> str:
     if there + order.size >= -1e-9 * abs(order.size):
         return ""
     name = order.data._name
-    return f"a paper account is long only: {held:g} {name} are held, and with the orders before it this sells more"
+    return (
+        f"a paper account is long only: {held:g} {name} are held, and together with earlier orders this would sell more than that"
+    )

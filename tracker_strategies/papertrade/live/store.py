@@ -92,7 +92,7 @@ class PaperStore:
     def start(self, data: Any = None, broker: Any = None) -> None:
         """Nothing to connect, every look is a connection of its own. A cerebro that cannot work is refused."""
         if self._runs:
-            raise PaperError("a PaperStore is for one run; make another one, which goes on where this one was")
+            raise PaperError("a PaperStore is for one run; make another one: it continues where this one ended")
         self._runs = True
         self.check()
 
@@ -119,7 +119,7 @@ class PaperStore:
 
     def __getstate__(self) -> NoReturn:
         """Backtrader copies what it optimises into other processes."""
-        raise PaperError("optstrategy runs a strategy many times; a paper account lives once: use addstrategy")
+        raise PaperError("optstrategy runs a strategy many times, but a paper account can run only once: use addstrategy")
 
     def getbroker(self) -> PaperBroker:
         """The account as a broker."""
@@ -134,7 +134,7 @@ class PaperStore:
         config = self.account.config
         if dataname not in (*config.targets, *config.symbols):
             raise UniverseError(
-                f"the account has no name {dataname!r}; it has {', '.join((*config.targets, *config.symbols)[:6])}, ... "
+                f"the account has no asset named {dataname!r}; it has {', '.join((*config.targets, *config.symbols)[:6])}, ... "
                 f"({len(config.symbols)} names)"
             )
         feed = PaperData(store=self, dataname=dataname)

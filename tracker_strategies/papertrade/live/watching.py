@@ -133,7 +133,8 @@ def _compare_clocks(account: PaperAccount, here: datetime) -> None:
     if abs(gap) > MAX_SKEW:
         raise ClockError(
             f"this computer's clock is {abs(gap)} {'ahead of' if gap > timedelta() else 'behind'} the broker's, more than "
-            f"{MAX_SKEW}: a watch would wake up at the wrong hour. Nothing is decided; set the clock (timedatectl set-ntp true)"
+            f"{MAX_SKEW}: tracker paper watch would wake up at the wrong time. Nothing is decided; set the clock "
+            "(timedatectl set-ntp true)"
         )
 
 

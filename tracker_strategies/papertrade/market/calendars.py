@@ -43,8 +43,8 @@ class Calendars:
             own = [name for name in names.split(",") if name]
             if not code or "," in code or code in codes or (told and not own):
                 raise ParameterError(
-                    f"calendar={text!r}: write codes of exchanges with spaces between them, each once, and after = the names "
-                    "that trade there: 'XNYS XTKS=NKY,SONY'"
+                    f"calendar={text!r}: write exchange codes separated by spaces, each once, and after each = the "
+                    "names that trade there: 'XNYS XTKS=NKY,SONY'"
                 )
             for name in own:
                 if homes.setdefault(name, code) != code:
@@ -59,11 +59,14 @@ class Calendars:
         strange = [name for name, _ in self.homes if name not in names]
         if strange:
             raise ParameterError(
-                f"calendar: {', '.join(strange[:5])} is no name of this account; its names are {', '.join(names[:5])}, ..."
+                f"calendar: {', '.join(strange[:5])} is not one of this account's names, which are {', '.join(names[:5])}, ..."
             )
         lost = [name for name in names if self.homes and self.home(name) is None]
         if lost:
-            raise ParameterError(f"calendar: at which exchange does {lost[0]} trade ({len(lost)} such names)? Add it to one")
+            others = f" and {len(lost) - 1} other names" if len(lost) > 1 else ""
+            raise ParameterError(
+                f"calendar: no exchange is given for {lost[0]}{others}; write each name after the exchange where it trades"
+            )
 
     def home(self, name: str) -> str | None:
         """The exchange of a name; None when nobody told."""

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
+from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.errors import BadBarError
 from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.market.calendars import Calendars
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -57,9 +58,9 @@ def check_complete(
     left, trading = missing & ~away, had & ~away
     if left.sum() > max(1.0, limits.max_missing * trading.sum()):
         raise BadBarError(
-            f"{int(left.sum())} of {int(trading.sum())} names have no bar on {day}: the source is not complete yet. Nothing was "
-            "taken in; step again when it is. If their market was closed, the session is taken in as it is when the next one is "
-            "there"
+            f"{int(left.sum())} of {int(trading.sum())} names have no bar on {day}: the source is not complete "
+            "yet. Nothing was ingested; step again when it is complete. If their market was closed, the session "
+            "is ingested without them as soon as the next one is available"
         )
     return [_in_words(config, away, session.levels[0], day)]
 
@@ -125,4 +126,4 @@ def _in_words(config: AccountConfig, away: BoolArray, levels: FloatArray, day: s
     shut = [t for t, level in zip(config.targets, levels, strict=True) if np.isnan(level)]
     who = [name for name, out in zip(config.symbols, away.tolist(), strict=True) if out]
     shown = ", ".join([*shut, *who][:5]) + (", ..." if len(shut) + len(who) > 5 else "")
-    return f"no bar of {shown} on {day} ({len(who)} names): taken for a holiday of their market"
+    return f"no bar of {shown} on {day} ({len(who)} names): treated as a holiday of their market"

@@ -59,9 +59,9 @@ class Action:
         if self.kind == "rename":
             return f"{self.symbol} is called {self.text} from {self.session} on"
         if self.kind == "delist":
-            paid = "its last price" if math.isnan(self.value) else f"{self.value:g} a share"
+            paid = "its last price" if math.isnan(self.value) else f"{self.value:g} per share"
             return f"{self.symbol} delisted on {self.session}, paid out at {paid}"
-        return f"{self.symbol} dividend of {self.value:.6g} a share on {self.session}"
+        return f"{self.symbol} dividend of {self.value:.6g} per share on {self.session}"
 
 
 def read_actions(path: str) -> list[Action]:
@@ -92,7 +92,7 @@ def _parse(cells: Mapping[str, str], where: str) -> Action:
     try:
         session = str(np.datetime64(cells["date"], "D"))
     except ValueError:
-        raise DataError(f"{where}: {cells['date']!r} is no date; write YYYY-MM-DD") from None
+        raise DataError(f"{where}: {cells['date']!r} is not a date; write YYYY-MM-DD") from None
     if kind == "rename":
         if not value:
             raise DataError(f"{where}: a rename needs the new ticker as its value")
@@ -151,7 +151,7 @@ def due(
                 factor, price = a.value, price / a.value
             elif a.kind == "dividend":
                 if not a.value < price:
-                    raise DataError(f"{a}: more than the share was worth ({price:g}); correct the file of actions")
+                    raise DataError(f"{a}: more than the share price ({price:g}); correct the file of actions")
                 factor, price = price / (price - a.value), price - a.value
             elif a.kind == "delist" and math.isnan(a.value):
                 a = replace(a, value=price)
@@ -189,8 +189,8 @@ def _reconciled(actions: list[Action], symbol: str, ratio: float) -> list[Action
     total = math.prod(a.factor for a in own)
     if abs(math.log(total * ratio)) > 0.02:
         raise DataError(
-            f"{symbol}: its history came back multiplied by {ratio:.6g}, but {'; '.join(map(str, own))} would make that "
-            f"{1 / total:.6g}; correct the file of actions or the prices"
+            f"{symbol}: the source now returns its history multiplied by {ratio:.6g}, but "
+            f"{'; '.join(map(str, own))} imply a factor of {1 / total:.6g}; correct the file of actions or the prices"
         )
     first = own[0]
     fixed = replace(first, factor=first.factor / (total * ratio))

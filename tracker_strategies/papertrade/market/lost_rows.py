@@ -28,10 +28,12 @@ def note_lost_rows(journal: Journal, panel: MarketPanel) -> list[str]:
     holes = int(journal.one("select count(*) from bars where session >= ?", (str(begin)[:10],))) - len(shown)
     if holes <= 0 and not later:
         return []
-    words = [f"the source begins on {str(panel.dates[0])[:10]} now, and once began on {first}"] if later and panel.n_bars else []
+    words = (
+        [f"the source begins on {str(panel.dates[0])[:10]} now, but used to begin on {first}"] if later and panel.n_bars else []
+    )
     if holes > 0:
         words.append(f"the source has lost {_named(journal, str(begin)[:10], shown, holes)}")
-    text = "; ".join(words) + ". The journal keeps what it saw; is this the right file?"
+    text = "; ".join(words) + ". The journal keeps the bars it has recorded. Check that this is the right file"
     known, told = journal.one("select value from meta where key = 'lost_rows'"), [holes, bool(later)]
     before = json.loads(known) if known else [0, False]
     if holes > before[0] or (later and not before[1]):

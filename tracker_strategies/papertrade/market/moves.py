@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
+from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.errors import BadBarError
 from tracker_strategies.papertrade.journal.history import Bars
 from tracker_strategies.papertrade.market import corporate_actions as actions
 from tracker_strategies.papertrade.market.corporate_actions import Action
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 FloatArray = NDArray[np.float64]
 
@@ -67,13 +68,15 @@ def check_moves(config: AccountConfig, limits: RiskLimits, bars: Bars, acted: Se
                 f"{names[worst]} moved by {moves[worst]:+.0%} from {before.session} to {session}, more than "
                 f"max_move={most[worst]:g}{' for a name that is newly listed' if new[worst] else ''}: "
                 + (f"a {split} split that is not in the file of actions" if split else "a bad print")
-                + ", or a true move? Nothing was taken in. Correct the source, add the split "
-                f"({session},{names[worst]},split,NEW SHARES FOR ONE OLD), or, if it is true, allow it once: "
-                "tracker paper step --max-move 10 (also while tracker paper watch waits; watch has --max-move, too)"
+                + ", or a real move? Nothing was ingested. Correct the source, add the split "
+                f"({session},{names[worst]},split,NEW SHARES FOR ONE OLD), or, if the move is real, allow it once: "
+                "tracker paper step --max-move 10 (this also works while tracker paper watch is waiting; watch "
+                "itself has --max-move, too)"
             )
     told = {action.symbol for action in acted}
     return [
-        f"{name} moved by {move:+.1%} on {session}, as after a {split} split; if it was one, add it to the file of actions"
+        f"{name} moved by {move:+.1%} on {session}, which looks like a {split} split; if it was one, add it to the "
+        "file of actions"
         for name, move in zip(config.symbols, moves, strict=False)
         if name not in told and (split := _like_a_split(move, _VERY_LIKE_A_SPLIT))
     ]

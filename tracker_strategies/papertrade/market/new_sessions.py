@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
 from tracker_strategies.errors import DataError
-from tracker_strategies.papertrade.config import AccountConfig, RiskLimits
+from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.market import corporate_actions as actions
 from tracker_strategies.papertrade.market.closed_markets import check_complete, latest_levels
 from tracker_strategies.papertrade.market.corporate_actions import Action
 from tracker_strategies.papertrade.market.moves import Before, check_moves
+from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 FloatArray = NDArray[np.float64]
 
@@ -61,7 +62,9 @@ def read_source(
     for j, kind in enumerate(config.prices):
         values = getattr(panel, kind)
         if values is None:
-            raise DataError(f"{panel.source} has no {kind} prices any more; this account began with {', '.join(config.prices)}")
+            raise DataError(
+                f"{panel.source} has no {kind} prices any more; this account was opened with {', '.join(config.prices)}"
+            )
         values = values[part]
         first = [own[0] if own else 0 for own in columns]
         prices[:, j] = values[:, first]
@@ -84,12 +87,12 @@ def _notes(tickers: Sequence[str], columns: Sequence[Sequence[int]], panel: Mark
     if lost:
         shown = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
         notes.append(
-            f"no column for {shown} ({len(lost)} of {len(tickers)} names): without a bar until one appears; if it was renamed, "
-            "say so in the file of actions"
+            f"no column for {shown} ({len(lost)} of {len(tickers)} names): no bars until the column is back; if "
+            "the ticker was renamed, add the rename to the file of actions"
         )
     strange = set(panel.symbols) - {panel.symbols[c] for own in columns for c in own}
     if strange:
-        notes.append(f"{len(strange)} columns are not part of this account ({', '.join(sorted(strange)[:3])}); they are left out")
+        notes.append(f"{len(strange)} columns do not belong to this account ({', '.join(sorted(strange)[:3])}); they are ignored")
     return notes
 
 
@@ -241,7 +244,9 @@ class Intake:
         if not changed:
             return adjusted, []
         names = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
-        return adjusted, [f"the source has changed past prices of {names} ({len(changed)} names); the journal keeps what it saw"]
+        return adjusted, [
+            f"the source has changed past prices of {names} ({len(changed)} names); the journal keeps the prices it has recorded"
+        ]
 
 
 def _dated(action: Action, session: str) -> Action:

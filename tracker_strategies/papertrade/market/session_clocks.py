@@ -75,7 +75,7 @@ class WallClock:
         if not self._closes[0] <= moment <= self._opens[-1]:
             raise StaleDataError(
                 f"the calendar {self._name} reaches from {self._sessions[0]} to {self._sessions[-1]}, and it is "
-                f"{str(moment)[:16]} UTC by this computer; set its clock, or update exchange_calendars"
+                f"{str(moment)[:16]} UTC by this computer's clock; set the clock, or update exchange_calendars"
             )
         return moment
 
@@ -116,13 +116,13 @@ class WallClock:
         # Kiritimati is 14 hours ahead: a bar may be dated one day after UTC's, never two.
         if closed < len(rows) and rows[-1] > str(np.datetime64(moment) + 1):
             raise StaleDataError(
-                f"the source holds a session of {rows[-1]}, and by this computer it is {moment}: the clock or the source is "
-                "wrong. Nothing was taken in; set the clock (or correct the source) and step again"
+                f"the source has a session of {rows[-1]}, but by this computer's clock it is {moment}: the clock "
+                "or the source is wrong. Nothing was ingested; set the clock (or correct the source) and step again"
             )
         for session in rows[:closed]:
             if session > known[:10] and session >= self._sessions[0] and session not in self._known:
                 raise StaleDataError(
-                    f"the source has a bar on {session}, which is no session of {self._name}; remove it, or open the account "
+                    f"the source has a bar on {session}, which is not a session of {self._name}; remove it, or open the account "
                     "with the calendar of its exchange: --calendar"
                 )
         return closed
@@ -132,7 +132,7 @@ class WallClock:
         newest = self.newest()
         if session[:10] >= newest:
             return ""
-        return f"the last bar is of {session}, but {newest} has closed at {self._name}: the data are stale"
+        return f"the last bar is of {session}, but session {newest} of {self._name} has already closed: the data are stale"
 
 
 def _moment(when: np.datetime64) -> datetime:

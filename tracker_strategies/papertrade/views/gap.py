@@ -31,9 +31,9 @@ def gap_words(gap: Mapping[str, float]) -> list[str]:
         f"Shortfall from decision to fill {gap['shortfall']:,.2f}, {gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded; "
         f"fees {gap['fees']:,.2f}.",
         f"{_orders(gap['missed_orders'])} failed (worth {gap['missed']:,.0f}), {gap['missed_sessions']:.0f} sessions missed; "
-        f"{_orders(gap['cut_orders'])} filled in part as in a backtest, for want of cash, volume or a bar (rest worth "
+        f"{_orders(gap['cut_orders'])} partly filled as in a backtest, for lack of cash, volume or a bar (the rest is worth "
         f"{gap['cut']:,.0f}).",
-        f"Against the backtest {gap['value_gap']:+.4%}, weights off by up to {gap['weights_gap']:.2g}, "
+        f"Difference from the backtest {gap['value_gap']:+.4%}, weights differ by up to {gap['weights_gap']:.2g}, "
         f"{gap['divergences']:.0f} divergences.",
     ]
 

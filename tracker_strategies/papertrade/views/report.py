@@ -92,7 +92,9 @@ def report_of(account: PaperAccount) -> PaperReport:
         adopted = [event["session"] for event in journal.table("events") if event["kind"] == "adopt" and event["session"]]
         states = [row["state"] for row in journal.table("checkpoints")]
     if len(balances) < MIN_SESSIONS:
-        raise DataError(f"{len(balances)} sessions so far; a report needs {MIN_SESSIONS}: step on")
+        raise DataError(
+            f"{len(balances)} sessions so far; a report needs at least {MIN_SESSIONS}: step again when more are available"
+        )
     # A step that was refused may have taken bars in, and no balance yet.
     history.bars = history.bars.rows(0, history.bars.sessions.index(balances[-1]["session"]) + 1)
     first = history.bars.sessions.index(balances[0]["session"])
