@@ -68,8 +68,8 @@ def make_case(seed: int, index: int) -> Case:
     """Drawn from the two numbers alone."""
     rng = np.random.default_rng([seed, index])
     disturbances = [(str(rng.choice(DISTURBANCES)), int(rng.integers(1, 9))) for _ in range(int(rng.integers(0, 4)))]
-    killed = any(what == "kill a process" for what, _ in disturbances)  # a second death is then nobody's fault
-    hostile = [act for act in ACTS if act != "nothing" and not (act == "die_once" and killed)]
+    killed = any(what == "kill a process" for what, _ in disturbances)  # one more death is then no act of the cell
+    hostile = [act for act in ACTS if act != "nothing" and not (act in ("die_once", "die_twice") and killed)]
     acts = ["nothing"] * CELLS
     for at in rng.choice(CELLS, size=int(rng.integers(1, 4)), replace=False):
         acts[at] = str(rng.choice(hostile))
