@@ -46,7 +46,7 @@ def traded_bars(answer: Answer, now: datetime) -> tuple[pd.DataFrame, date]:
         raise SeriesFailure(Status.EMPTY, "no prices in the period")
     today = now.astimezone(frame.index.tz).date()
     covered = today if _session_over(answer, now) else today - timedelta(days=1)
-    bars = frame[list(_NAMES)].rename(columns=_NAMES).astype(np.float64)
+    bars = _numbers(frame[list(_NAMES)].rename(columns=_NAMES))
     bars.index = pd.DatetimeIndex(frame.index.tz_localize(None).normalize(), name="date").as_unit("ns")
     bars["split"] = bars["split"].where(bars["split"] != 0.0, 1.0).fillna(1.0)
     bars["dividend"] = bars["dividend"].fillna(0.0)
@@ -57,6 +57,16 @@ def traded_bars(answer: Answer, now: datetime) -> tuple[pd.DataFrame, date]:
     if bars.empty:
         raise SeriesFailure(Status.EMPTY, "no prices in the period")
     return bars, covered
+
+
+def _numbers(bars: pd.DataFrame) -> pd.DataFrame:
+    """The bars in double precision; a column may hold anything that JSON has."""
+    for name in bars:
+        try:
+            bars[name].astype(np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise SeriesFailure(Status.MALFORMED, f"{name} has a value that is not a number: {error}") from None
+    return bars.astype(np.float64)
 
 
 def _session_over(answer: Answer, now: datetime) -> bool:

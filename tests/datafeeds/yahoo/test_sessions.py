@@ -81,3 +81,14 @@ def test_a_frame_without_a_column_is_malformed():
     with pytest.raises(SeriesFailure, match="'Dividends'") as caught:
         traded_bars(Answer(ask.frame.drop(columns="Dividends"), "", None), datetime(2024, 4, 1, tzinfo=UTC))
     assert caught.value.status is Status.MALFORMED
+
+
+@pytest.mark.parametrize("value", [{"raw": 1.0}, [1.0], "soon"])
+@pytest.mark.parametrize("column", ["Close", "Volume", "Dividends"])
+def test_a_value_that_is_not_a_number_is_malformed(column, value):
+    ask = answer(weekdays("2024-03-01", 5), None)
+    ask.frame[column] = ask.frame[column].astype(object)
+    ask.frame.at[ask.frame.index[2], column] = value
+    with pytest.raises(SeriesFailure, match=f"{column[:8].lower()}.* has a value that is not a number") as caught:
+        traded_bars(ask, datetime(2024, 4, 1, tzinfo=UTC))
+    assert caught.value.status is Status.MALFORMED
