@@ -32,5 +32,5 @@ class FillMode(StrEnum):
             return cls(name)
         except ValueError:
             raise ParameterError(
-                f"fill={name!r} is unknown; choose next_open (honest), open or close (what the papers assume)"
+                f"fill={name!r} is unknown; choose next_open (no look-ahead), open or close (what the papers assume)"
             ) from None

@@ -127,20 +127,20 @@ class Mandate:
                 raise ParameterError(f"{name}={getattr(self, name)!r} must be below 1: nothing would be left to invest")
         if (self.max_sector or self.min_sector) and self.sectors is None:
             given = "max_sector" if self.max_sector else "min_sector"
-            raise ParameterError(f"{given} needs to know the sectors: give sectors, a file with columns symbol and sector")
+            raise ParameterError(f"{given} needs the sector of each name: give sectors, a file with columns symbol and sector")
         if self.max_names_per_group and self.sectors is None and not self.groups:
             raise ParameterError(
-                "max_names_per_group needs to know the groups: give sectors, a file of symbol and sector, or groups"
+                "max_names_per_group needs the group of each name: give sectors, a file with columns symbol and sector, or groups"
             )
         both = sorted({*self.exclude} & {*self.freeze, *(self.must_hold or ())})
         if both:
-            raise ParameterError(f"{both[0]} is excluded and must be held or kept as it is; take it out of one of the lists")
+            raise ParameterError(f"{both[0]} is in exclude, but also in must_hold or freeze; remove it from one of these lists")
         if self.max_turnover is not None and self.min_weight:
             least = min(self.min_weight.values())
             if self.max_turnover < least:
                 raise ParameterError(
-                    f"max_turnover={self.max_turnover:.4g} is below min_weight={least:.4g}: a name could never be sold out; "
-                    "raise max_turnover or lower min_weight"
+                    f"max_turnover={self.max_turnover:.4g} is below min_weight={least:.4g}: a name could never be sold "
+                    "completely; raise max_turnover or lower min_weight"
                 )
 
     @property
@@ -178,7 +178,7 @@ class Mandate:
             if mine[name] != new[name]:
                 old, other_value = (_told(each.plain()[name]) for each in (self, both))
                 raise ParameterError(
-                    f"{name}={old} in the mandate and {name}={other_value} {other} contradict each other; say it once"
+                    f"{name}={old} in the mandate and {name}={other_value} {other} contradict each other; give only one"
                 )
         return replace(self, **{name: given[name] for name in new})
 
@@ -193,9 +193,9 @@ class Mandate:
         try:
             given = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise ParameterError(f"there is no mandate {file}; write one with lines such as max_weight = 0.05") from None
+            raise ParameterError(f"there is no mandate file {file}; create it with lines such as max_weight = 0.05") from None
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-            raise ParameterError(f"{file} is no mandate that can be read: {' '.join(str(problem).split())}") from None
+            raise ParameterError(f"{file} cannot be read as a mandate: {' '.join(str(problem).split())}") from None
         check_keys(given, str(file))
         if isinstance(given.get("sectors"), str):
             given["sectors"] = str(_beside(file, given["sectors"]))
