@@ -165,7 +165,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.targets = find_targets(self.datas, self.p.target)
         self.assets = find_assets(self.datas, self.targets, self.p.assets)
         if not len(self.assets):
-            raise UniverseError(f"only the target {self.targets[0]._name!r} was added; add the assets to invest in as feeds")
+            raise UniverseError(f"the target {self.targets[0]._name!r} is the only feed; add the assets to invest in as feeds")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
         settle_feeds(type(self), self.p, self.targets[0], self.assets)
         self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
@@ -185,7 +185,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         """
         if cls.learner is None:
             raise NotImplementedError(
-                f"{cls.__name__} must say which algorithm it runs: set learner, or override "
+                f"{cls.__name__} must name the algorithm that it runs: set learner, or override "
                 "make_algorithm(cls, p, symbols, n_targets)"
             )
         return cls.learner(len(symbols), **cls.options(p, symbols, n_targets))

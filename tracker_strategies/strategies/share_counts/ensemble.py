@@ -44,14 +44,16 @@ class EnsembleTracker(TrackerStrategy):
         """The stack."""
         if p.coordinates != "shares":
             raise ParameterError(
-                f"coordinates={p.coordinates!r}: {cls.alias_name} learns share counts, so that its coordinates are shares; "
-                "leave the param out, or choose another strategy, such as least-squares"
+                f"coordinates={p.coordinates!r} is not possible: {cls.alias_name} learns share counts; "
+                "omit the param, or choose another strategy, such as least-squares"
             )
         known = getattr(p, "start_weights", None)
         given = published_weights(p.prior_weights, symbols)
         review, offset = count("review", p.review), count("review_offset", p.review_offset, least=0)
         if offset >= review:
-            raise ParameterError(f"review_offset={offset} must be below review={review}, the bars between two choices of names")
+            raise ParameterError(
+                f"review_offset={offset} must be below review={review}, the number of bars between two selections"
+            )
         n, prior = len(symbols), known if given is None else given.at_start
         if p.max_names is None:
             return ShareCounts(n, prior_weights=prior)
