@@ -46,7 +46,7 @@ def account_sizes(smallest: float = 1e5, largest: float = 1e11, per_decade: int 
         raise ParameterError(f"the largest account ({high:g}) must be larger than the smallest ({low:g})")
     many = round(steps * math.log10(high / low)) + 1
     if not 2 <= many <= MOST:
-        raise ParameterError(f"a grid of {many} accounts; choose one of 2 to {MOST}")
+        raise ParameterError(f"the grid would have {many} accounts; choose sizes that give 2 to {MOST}")
     return tuple(round(float(size), 2) for size in np.geomspace(low, high, many))
 
 
@@ -104,15 +104,15 @@ def capacity(
     sizes = tuple(sorted(set(account_sizes() if accounts is None else map(float, accounts))))
     chosen = {**LIQUIDITY, **(params or {})} if not any((params or {}).get(key) for key in KEYS) else dict(params or {})
     if not sizes:
-        raise ParameterError("no accounts to compare; name at least one")
+        raise ParameterError("there are no accounts to compare; give at least one")
     for cash in (sizes[0], sizes[-1]):
         check_run(panel, strategy, chosen, cash)
     records = _records(panel, strategy, chosen, costs or CostModel(), sizes, jobs, on_row)
     base = records[0].entry.row
     if base is None or base >= panel.n_bars - 2:
         raise DataError(
-            f"an account of {sizes[0]:,.0f} never gets to its target within {panel.n_bars} bars, so that there is nothing to "
-            "compare with; begin with a smaller one, or bring a longer history"
+            f"the smallest account ({sizes[0]:,.0f}) does not reach its target within {panel.n_bars} bars, so nothing can be "
+            "compared with it; begin with a smaller one, or use a longer history"
         )
     rows = [_figures(record, cash, base) for record, cash in zip(records, sizes, strict=True)]
     ends = {

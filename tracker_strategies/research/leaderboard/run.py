@@ -136,7 +136,7 @@ def open_markets(sources: Sequence[str], how: MarketSource | None = None) -> tup
     """
     market = MarketSource() if how is None else how
     if len(market.targets) > 1:
-        raise ParameterError(f"a leaderboard has one index, not {', '.join(market.targets)}: name one, or use tracker compare")
+        raise ParameterError(f"a leaderboard has one index, got {', '.join(market.targets)}: name one, or use tracker compare")
     panels: dict[str, MarketPanel] = {}
     left_out: dict[str, str] = {}
     for source in sources:
@@ -146,7 +146,7 @@ def open_markets(sources: Sequence[str], how: MarketSource | None = None) -> tup
             continue
         files = sorted(path for path in folder.iterdir() if path.name.lower().endswith(SUFFIXES))
         if not files:
-            raise DataError(f"{folder} holds no market: no file that ends with {', '.join(SUFFIXES)}")
+            raise DataError(f"{folder} holds no market: it has no file that ends with {', '.join(SUFFIXES)}")
         for path in files:
             try:
                 panels[market_name(str(path))] = replace(market, source=str(path)).open()

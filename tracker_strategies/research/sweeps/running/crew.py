@@ -159,8 +159,8 @@ class Crew:
             self._failed_starts += 1
             if self._failed_starts >= STARTS:
                 raise WorkerError(
-                    f"a process for the cells does not start ({_ending(exit_code)}; what it said stands above); finished rows "
-                    "are kept. Run the same command to go on"
+                    f"a worker process does not start ({_ending(exit_code)}; its output is above); finished rows are kept. "
+                    "Fix the cause and run the same command to continue"
                 )
             return
         cell = first.cell
@@ -176,7 +176,7 @@ class Crew:
             if len(deaths) < TRIES:  # somebody else may have been the cause
                 return
             # each way it died once: one of them may have been an accident, the other is the cell's own
-            problem = CellDiedError(f"its process died, {TRIES} times: {', then '.join(dict.fromkeys(deaths))}{where}")
+            problem = CellDiedError(f"its process died {TRIES} times: {', then '.join(dict.fromkeys(deaths))}{where}")
         self._again.remove(first)
         row = failed(describe(cell, self._code), problem)
         yield row | {"seconds": time.monotonic() - process.since, "worker": f"{socket.gethostname()}:{process.pid}"}

@@ -177,7 +177,7 @@ def run_sweep(
     allowance = Allowance.of(cell_seconds, cell_memory)
     if sweep.search == "tpe":
         raise ParameterError(
-            "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep has grid, random, halving"
+            "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep takes grid, random or halving"
         )
     panels = checked_panels(sweep) if panels is None else panels
     contexts = list(sweep.contexts(panels))
