@@ -70,7 +70,7 @@ def _check_present(asked: Sequence[str], names: Sequence[str]) -> None:
     if missing:
         more = ", ..." if len(names) > 5 else ""
         shown = ", ".join(names[:5])
-        raise UniverseError(f"assets: no feed is named {missing[0]!r}; the feeds are {shown}{more} ({len(names)} in all)")
+        raise UniverseError(f"assets: no feed is named {missing[0]!r}; choose among the {len(names)} feeds {shown}{more}")
 
 
 def is_plain_feed(data: Any) -> bool:
@@ -99,7 +99,5 @@ def find_targets(datas: Sequence[Any], wanted: str | Sequence[str] | None) -> li
     missing = [name for name in asked if name not in names]
     if missing:
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        raise UniverseError(
-            f"target: no feed is named {missing[0]!r}; pass target=NAME, one of the feeds {shown} ({len(names)} in all)"
-        )
+        raise UniverseError(f"target: no feed is named {missing[0]!r}; pass target=NAME, one of the {len(names)} feeds {shown}")
     return [known[names.index(name)] for name in asked]
