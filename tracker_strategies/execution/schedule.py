@@ -47,16 +47,16 @@ class Schedule:
     Parameters
     ----------
     every : int or str, default 1
-        Every so many bars; or
+        A number of bars; or
 
         - "hourly", "daily", "weekly", "monthly", "quarterly", "yearly": on the first bar of each new period;
-        - "monday" to "friday": on the first bar of that day; where it has none, a holiday for example, on the next bar there is;
+        - "monday" to "friday": on the first bar of that day; if it has none, on a holiday for example, on the next bar;
         - "month-end": on the first bar of the last session of each month, which is known beforehand: from the calendar of the
-          exchange, or else the last weekday of the month counts. Where that day has no bar, on the next bar there is;
+          exchange, or else it is the last weekday of the month. If that day has no bar, on the next bar;
         - "session-close": on the bar that ends with the session, at 13:00 on a half day. For bars shorter than a day, and by the
-          calendar of the exchange. A session without a bar between its close and the next open is passed over;
+          calendar of the exchange. A session without a bar between its close and the next open is skipped;
         - "15:55", a time of day: on the first bar of each day at or after it. With a calendar, on a day that closes before, on
-          the bar that ends with the session; without one, such a day is passed over;
+          the bar that ends with the session; without one, such a day is skipped;
         - "once": on the first bar only (and when the universe changes, which is for the caller to say).
     calendar : str, optional
         Code of the exchange whose sessions count, such as XNYS; needs exchange_calendars. Schedules that are not about sessions

@@ -123,7 +123,7 @@ def _docstring(learner: type, own: str | None, params: Mapping[str, Any], called
         for name, default in params.items()
         if f"``{name}``" not in said
     ]
-    said = said or " (beside those of :class:`TrackerStrategy`):"
+    said = said or " (in addition to those of :class:`TrackerStrategy`):"
     return "\n".join([f"{head.rstrip()}\n\nParams{said}", *entries]) if params else text
 
 

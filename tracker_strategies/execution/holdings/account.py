@@ -35,7 +35,7 @@ class Account:
     shares : mapping of str to float
         Shares held of each name, >= 0; names with none are left out.
     prices : mapping of str to float
-        Prices that the broker showed beside them, where it did.
+        Prices that the broker gave with them, if it did.
     read_as : tuple of str
         What was guessed when it was read from a file.
 
@@ -64,15 +64,15 @@ class Account:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, cash: float | None = None) -> Account:
-        """Read a file of holdings: CSV or Parquet, a table of your own or an export of Alpaca or Interactive Brokers.
+        """Read a file of holdings: CSV or Parquet, your own table or an export of Alpaca or Interactive Brokers.
 
-        The symbol is under symbol, ticker or instrument; the quantity under qty, quantity, shares, position or size; a price
-        beside it is kept. Cash is a row with the symbol CASH, or `cash`; without either there is none.
+        The symbol is under symbol, ticker or instrument; the quantity under qty, quantity, shares, position or size; a column
+        of prices is kept. Cash is a row with the symbol CASH, or `cash`; without both it is 0.
 
         Raises
         ------
         DataError
-            The file has no such columns, a name twice, a short position or something that is no number.
+            A column is missing, a name appears twice, a position is short, or a value is not a number.
         ParameterError
             `cash` contradicts the file.
         """
@@ -149,7 +149,7 @@ class Account:
         Raises
         ------
         AccountError
-            There are such names and they are refused, or are to be sold and have no price.
+            There are such names, and they are refused, or they are to be sold but have no price.
         """
         if outside not in OUTSIDE:
             raise ParameterError(f"outside={outside!r} is unknown; choose one of {', '.join(OUTSIDE)}")

@@ -18,29 +18,29 @@ from tracker_strategies.execution.mandate.reading import OTHERS, as_number, coun
 class Mandate:
     """Limits on a portfolio. They hold in every decision of every strategy, or are refused before anything runs.
 
-    Weights are shares of the account, cash included, and may be written as 0.05 or "5%". Where a number is taken, a mapping is
-    taken too, with "*" for all others: ``{"*": 0.05, "AAPL": 0.08}``, or as text "*:5%,AAPL:8%".
+    Weights are shares of the account, cash included, and may be written as 0.05 or "5%". Where a number is allowed, a mapping is
+    allowed, too, with "*" for all others: ``{"*": 0.05, "AAPL": 0.08}``, or as text "*:5%,AAPL:8%".
 
     Parameters
     ----------
     max_names : int, optional
-        Most names held. Halted names and names that are being sold count.
+        Largest number of names held. Halted names and names that are being sold count.
     max_weight : number or mapping, optional
-        Most that a name may weigh.
+        Largest weight of a name.
     min_weight : number or mapping, optional
-        Least that a name weighs if it is held at all: a weight is 0 or at least this.
+        Smallest weight of a name if it is held at all: a weight is 0 or at least this.
     must_hold : mapping, optional
-        Names that are held in any case, with their least weights.
+        Names that are always held, with their minimum weights.
     sectors : file or mapping of symbol to sector, optional
         A table with columns symbol and sector, or a mapping. Names that are not in the data are ignored.
     max_sector, min_sector : number or mapping, optional
-        Most and least that a sector may weigh.
+        Largest and smallest weight of a sector.
     groups : mapping, optional
         More groupings, by name: ``{"country": {"of": "countries.csv", "max": {"*": 0.3}, "min": {"US": 0.2}, "max_names": 5}}``.
     max_names_per_group : int or mapping, optional
-        Most names of one sector, or of a group of another grouping that says nothing itself.
+        Largest number of names in one sector, or in a group of another grouping that has no ``max_names`` itself.
     unmapped : {"refuse", "group", "free"}, default "refuse"
-        What becomes of names without a sector: refuse the run, put them into a group of their own, "unmapped", or let them be
+        What happens to names without a sector: refuse the run, treat them as one more group, "unmapped", or leave them
         free of sector limits.
     exclude : sequence of str, optional
         Names that are never bought, and sold if they are held. The learner does not see them.
@@ -49,9 +49,9 @@ class Mandate:
     freeze : sequence of str, optional
         Names that are neither bought nor sold. One that is not held at the start is never held.
     min_cash : float, default 0
-        Least share of the account in cash.
+        Smallest share of the account in cash.
     max_turnover : float, optional
-        Most that one rebalance buys and sells together, at fill prices, over the account's value just before the fills. The
+        Largest sum of buys and sells in one rebalance, at fill prices, over the account's value just before the fills. The
         entry, book-outs of delisted names and money paid in or out are not counted.
     entry_turnover : float, optional
         The same for each rebalance until the account has been at its target once; by default the entry is not limited.

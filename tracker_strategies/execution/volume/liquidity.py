@@ -35,14 +35,14 @@ MOST_IMPACT = 0.5
 
 @dataclass(frozen=True)
 class Liquidity:
-    """How fills depend on what was traded.
+    """How fills depend on the traded volume.
 
     Parameters
     ----------
     max_participation : float, optional
         Largest share of a bar's volume that one order may be, in (0, 1]. None with an impact: all of it.
     unfilled : {"carry", "drop"}
-        What becomes of the rest: sent again on the next bars until the next rebalance decides anew, or given up.
+        What happens to the rest: it is sent again on the next bars until the next rebalance, or it is cancelled.
     impact : {"sqrt"}, optional
         The square-root law; None for fills at the quoted price.
     impact_coefficient : float, default 1

@@ -33,7 +33,7 @@ class BuyAndHold(EqualWeight):
 class ConstantWeight(TrackerStrategy):
     """Weights given by the user, restored at each rebalance.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``weights`` (None): mapping of symbol to weight, or a sequence in the order of the feeds; scaled to sum 1. From the
         command line: ``--param weights=AAPL:0.5,MSFT:0.5``. None means equal weights
     """
@@ -58,9 +58,9 @@ class Replicate(TrackerStrategy):
     It buys nothing before the first row is known. The difference to the index is what the file does not say: rounding, names
     without prices, and changes between its dates.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``index_weights`` (needed): the weights
-      - ``coordinates`` ("shares"): share counts are what it holds, so that there is no other choice
+      - ``coordinates`` ("shares"): it holds share counts, so there is no other choice
     """
 
     alias_name = "replicate"
