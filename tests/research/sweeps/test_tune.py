@@ -185,8 +185,8 @@ def test_tpe_looks_where_it_is_good(market, tmp_path):
 
 
 BAD = {
-    "two sources": ({"data": ("sample", "synthetic")}, {}, "one of data"),
-    "two fills": ({"fill": ("open", "close")}, {}, "one of fill"),
+    "two sources": ({"data": ("sample", "synthetic")}, {}, "one value of data"),
+    "two fills": ({"fill": ("open", "close")}, {}, "one value of fill"),
     "windows": ({"eval_from": 0.5}, {}, "its own windows"),
     "halving": ({"search": "halving"}, {}, "halving is for sweeps"),
     "budget": ({}, {"te_budget": 0.0}, "te_budget=0.0 must be a positive number"),
