@@ -176,7 +176,7 @@ class Crew:
             if len(deaths) < TRIES:  # somebody else may have been the cause
                 return
             # each way it died once: one of them may have been an accident, the other is the cell's own
-            problem = CellDiedError(f"its process died {TRIES} times: {', then '.join(dict.fromkeys(deaths))}{where}")
+            problem = CellDiedError(f"its process died, {TRIES} times: {', then '.join(dict.fromkeys(deaths))}{where}")
         self._again.remove(first)
         row = failed(describe(cell, self._code), problem)
         yield row | {"seconds": time.monotonic() - process.since, "worker": f"{socket.gethostname()}:{process.pid}"}
