@@ -15,7 +15,7 @@ from datafeeds.errors import (
 
 
 class InputError(TrackerError, ValueError):
-    """What was handed to a learner or the rebalancer is not finite or of the wrong shape. The receiver's state is untouched."""
+    """Input to a learner or the rebalancer is not finite or has the wrong shape. Nothing was changed by it."""
 
 
 class AccountError(TrackerError, RuntimeError):
@@ -23,7 +23,7 @@ class AccountError(TrackerError, RuntimeError):
 
 
 class MissingExtraError(TrackerError, ImportError):
-    """An optional part was asked for that is not installed; the message names the extra to install."""
+    """An optional part is needed that is not installed; the message names the extra to install."""
 
 
 __all__ = [

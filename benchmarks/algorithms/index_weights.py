@@ -25,14 +25,14 @@ SEED, SPREAD, OFF = 21, 1.2, 0.1
 def run() -> Report:
     report = Report("index_weights")
     if not DATA.exists():
-        report.notes.append("left out: ../shared/data is absent")
+        report.notes.append("not measured: ../shared/data does not exist")
         return report
     worst = 0.0
     for name in MARKETS:
         row = {"market": name, **tracking(open_source(DATA / f"{name}.csv.gz"))}
         report.rows.append(row)
         worst = max(worst, row["ensemble, both dates"] / row["ensemble, without"])
-    report.claim("TE of the ensemble that knows the weights over that without, worst market", worst, at_most=0.35)
+    report.claim("TE of the ensemble with known weights / without, worst market", worst, at_most=0.35)
     report.notes.append("bp per bar, RMS; an index of known shares with one review at half time, filled at the close, no costs")
     return report
 

@@ -174,7 +174,7 @@ def _measure_quadratics(report: Report) -> None:
             report.rows.append({"N": n, "held": "most", "work": name, "numpy us": slow, "numba us": fast, "x": slow / fast})
             report.claim(f"{name}, N = {n}: numba against numpy, times faster", slow / fast, at_least=least)
         left = max(left, *(found.gap / p[2] for found, p in zip(results["numba quadratic"], problems, strict=True)))
-    report.claim("what a quadratic leaves to gain, over what it may", left, at_most=1.0)
+    report.claim("remaining gap of a quadratic / allowed gap", left, at_most=1.0)
 
 
 def _measure_ensemble(report: Report) -> None:
@@ -185,4 +185,4 @@ def _measure_ensemble(report: Report) -> None:
         slow, fast = (1e6 * timings[who].least / BARS for who in ("numpy", "numba"))
         row = {"N": n, "held": "most", "work": "ensemble bar", "numpy us": slow, "numba us": fast, "x": slow / fast}
         report.rows.append(row)
-        report.claim(f"ensemble bar, N = {n}: numpy over numba", slow / fast, at_most=most)
+        report.claim(f"ensemble bar, N = {n}: time by numpy / time by numba", slow / fast, at_most=most)

@@ -78,13 +78,13 @@ def run() -> Report:
         contenders: dict[str, Callable[[], Any]] = {"PA": ours(PA, X, targets), "APAS": ours(APAS, X, targets)}
         for name, peer in (("river", river(X, targets)), ("scikit-learn", sklearn(X, targets))):
             if peer is None:
-                report.notes.append(f"{name} is not installed: left out at N = {n}")
+                report.notes.append(f"{name} is not installed: not measured at N = {n}")
             else:
                 contenders[name] = peer
         timings, _ = side_by_side(contenders, {name: 3 if name == "river" else REPEATS for name in contenders})
         for name, timing in timings.items():
             ratio = timing.least / timings["PA"].least
-            report.rows.append({"N": n, "learner": name, "us a step": 1e6 * timing.least / ROUNDS, "x PA": ratio})
+            report.rows.append({"N": n, "learner": name, "us per step": 1e6 * timing.least / ROUNDS, "x PA": ratio})
             if name in wanted[n]:
                 report.claim(f"PA step with projection against {name} at N = {n}, times faster", ratio, at_least=wanted[n][name])
     return report

@@ -34,7 +34,7 @@ def run() -> Report:
             errors = [te(panel, name, {**params, "overnight": how, "fill": "close"}) for panel in panels]
             row[how] = float(np.exp(np.mean(np.log(errors))))
         report.rows.append(row)
-    report.notes.append("TE, RMS, bp per bar; the ensemble scales every round by its own size and takes none of the two")
+    report.notes.append("TE, RMS, bp per bar; the ensemble scales every round by its size anyway, so neither choice is offered")
     return report
 
 

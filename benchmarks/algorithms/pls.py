@@ -82,15 +82,15 @@ def run() -> Report:
             row = {"N": p, "what": name, "us": 1e6 * timing.least / batch, "x dsyr": timing.least / base}
             report.rows.append({**row, "x dsyr, medians": timing.median / timings["dsyr"].median})
         report.claim(
-            f"a step of iS-PLS, one factor, coefficients projected, at N = {p}, q = 2, in rank-one updates of that size",
+            f"time of an iS-PLS step (one factor, coefficients projected) / rank-one update, at N = {p}, q = 2",
             timings["R = 1, project"].least / base,
             at_most=AT_MOST[p],
         )
         refit = timings["R = 1, refit"].least / base
         threads = free["R = 1, project"].least / free["dsyr"].least
         report.notes.append(
-            f"at N = {p} the same step costs {refit:.2g} of them with the refit, the default of the learner; and on all threads "
-            f"{threads:.2g} rank-one updates on all threads"
+            f"at N = {p} the step with the refit, the default of the learner, costs {refit:.2g} rank-one updates; with all "
+            f"threads for both, the step without it costs {threads:.2g}"
         )
     _responses(report)
     return report

@@ -149,14 +149,14 @@ def run() -> Report:
             "exact against cvxpy (parametrised, CLARABEL), times faster at the worst N >= 500", worst_conic, at_least=100
         )
     else:
-        report.notes.append("cvxpy is not installed: its column is left out")
+        report.notes.append("cvxpy is not installed: its rows are missing")
     report.claim("exact and SCA run to the end differ by at most", gap, at_most=1e-12)
     report.notes.append(
         f"against SCA with rho 0.01, the default of this project: {min(spread):.2g} to {max(spread):.2g} times faster"
     )
     for lam in (None, LAM):
         cost = _update_in_projections(500, lam)
-        report.claim(f"a whole APAS update at N = 500, lam {lam or '1/N'}, in simplex projections", cost, at_most=6)
+        report.claim(f"time of one APAS update / simplex projection, N = 500, lam {lam or '1/N'}", cost, at_most=6)
     return report
 
 

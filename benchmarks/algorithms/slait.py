@@ -54,7 +54,7 @@ def compare(report: Report, name: str, X: np.ndarray, r: np.ndarray) -> None:
             "names": int(np.median([np.count_nonzero(fit.w) for fit in fits])),
         }
     )
-    report.claim(f"{name}: objective of {FEW} starts over the best of {MANY}", float(np.median(ratios)), at_most=1.03)
+    report.claim(f"{name}: objective of {FEW} starts / best of {MANY} starts", float(np.median(ratios)), at_most=1.03)
 
 
 def window(file: Path) -> tuple[np.ndarray, np.ndarray]:

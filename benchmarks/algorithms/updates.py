@@ -55,7 +55,7 @@ def sign(y: float) -> float:
 
 
 IN_PLACE = ("AROW", "LeastSquares", "VAW", "DiscountedVAW", "RLS")
-CUBIC = "an eigenvalue decomposition a round"
+CUBIC = "one eigenvalue decomposition per round"
 MANY = "one N x N matrix for each of its experts"
 ONCE = "a fit of N^3 operations at the end of its window"
 

@@ -229,18 +229,18 @@ def run() -> Report:
         found = part("steps", d)
         us = found["us"]
         for name, value in us.items():
-            report.rows.append({"d": d, "what": f"one discount: {name}", "us a round": value, "x step": value / us["step"]})
+            report.rows.append({"d": d, "what": f"one discount: {name}", "us per round": value, "x step": value / us["step"]})
         report.claim(f"a step at d = {d} against out-of-place numpy, times faster", us["numpy"] / us["step"], at_least=8)
         report.claim(f"a step at d = {d} against solving from scratch, times faster", us["solve"] / us["step"], at_least=20)
         report.claim(f"all three ways at d = {d} agree to, relative", found["off"], at_most=1e-8)
     for d in ROUNDS:
         us = part("discounts", d)
         for name, value in us.items():
-            report.rows.append({"d": d, "what": f"{DISCOUNTS} discounts, primal: {name}", "us a round": value})
+            report.rows.append({"d": d, "what": f"{DISCOUNTS} discounts, primal: {name}", "us per round": value})
         report.claim(f"{DISCOUNTS} discounts together at d = {d}, in twelve single ones", us["joint"] / us["single"], at_most=2)
     d = max(ROUNDS)
     us = part("dual", d)
-    report.rows.append({"d": d, "what": f"{DISCOUNTS} discounts, dual, first {DUAL_ROUNDS} rounds", "us a round": us["dual"]})
+    report.rows.append({"d": d, "what": f"{DISCOUNTS} discounts, dual, first {DUAL_ROUNDS} rounds", "us per round": us["dual"]})
     report.claim(f"dual against primal form, d = {d}, T <= {DUAL_ROUNDS}, times faster", us["primal"] / us["dual"], at_least=20)
     report.claim("their portfolios differ by at most", us["off"], at_most=1e-9)
     report.claim(f"memory of {DISCOUNTS} discounts at d = {d}, MB", part("memory", d)["MB"], at_most=600)
@@ -249,7 +249,7 @@ def run() -> Report:
         report.claim(text, off, at_most=1e-6)
     sketches = part("sketch", SKETCHED)
     for name, found in sketches.items():
-        report.rows.append({"d": SKETCHED, "what": f"sketch: {name}", "us a round": found["us"], "error bp": found["bp"]})
+        report.rows.append({"d": SKETCHED, "what": f"sketch: {name}", "us per round": found["us"], "error bp": found["bp"]})
     rank = f"rank {SKETCHED // 20}"
     report.claim(
         f"error of a sketch of {rank} at d = {SKETCHED}, in errors of equal weights",

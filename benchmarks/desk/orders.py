@@ -58,13 +58,13 @@ def run() -> Report:
         least = {what: min(values) for what, values in taken.items()}
         for what, value in least.items():
             report.rows.append({"contender": f"{label}: {what}", "min CPU s": value, "x replay": value / least["replay"]})
-        report.claim(f"{label}: CPU of the orders over that of the replay", least["orders"] / least["replay"], at_most=1.5)
+        report.claim(f"{label}: CPU of the orders / CPU of the replay", least["orders"] / least["replay"], at_most=1.5)
         if name == "ensemble":
             saved = least["next day"] / least["orders"]
-            report.claim(f"{label}: CPU with yesterday's state over that of a full run", saved, at_most=0.1)
+            report.claim(f"{label}: CPU with yesterday's state / CPU of a full run", saved, at_most=0.1)
         apart = _difference(plans["orders"], plans["next day"])
         report.claim(f"{label}: largest relative difference of an order", apart, at_most=1e-9)
-    report.notes.append("pa learns six years in less time than it takes to look whether the past has changed: it needs no state")
+    report.notes.append("pa needs no state: it learns six years in less time than it takes to check whether the past has changed")
     return report
 
 

@@ -59,7 +59,7 @@ def run() -> Report:
     report = Report("engine")
     for name, peer in PEERS.items():
         if find_spec(name) is None:
-            report.notes.append(f"{name} is not installed, left out: pip install -e '.[bench]'")
+            report.notes.append(f"{name} is not installed and not measured: pip install -e '.[bench]'")
             continue
         contenders[name] = lambda peer=peer: peer(panel, rows)  # type: ignore[misc]
         repeats[name] = 4 if name == "vectorbt" else 2

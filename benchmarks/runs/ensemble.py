@@ -44,14 +44,16 @@ def run() -> Report:
     report, kept = Report("ensemble"), KeptRows("ensemble")
     panels = {name: market(name) for name in MARKETS if (DATA / f"{name}.csv.gz").exists()}
     if len(panels) < len(MARKETS):
-        report.notes.append("left out, ../shared/data does not have it: " + ", ".join(m for m in MARKETS if m not in panels))
+        report.notes.append(
+            "not measured, because ../shared/data does not have them: " + ", ".join(m for m in MARKETS if m not in panels)
+        )
     with one_thread():
         for others in (False, True):
             for name, panel in panels.items():
                 contenders = rivals(panel.n_assets) if others else ours(panel.n_assets)
                 report.rows += [scored(kept, name, panel, each) for each in contenders if takes_part(each)]
     if not has_skfolio():
-        report.notes.append("skfolio is not installed (extra 'rivals'): it sat out")
+        report.notes.append("skfolio is not installed (extra 'rivals') and was not measured")
     claims(report)
     return report
 
@@ -97,16 +99,16 @@ def claims(report: Report) -> None:
         mine, alone = te(rows, name, "ensemble"), [te(rows, name, member, "alone") for member in ALONE]
         best = min((error for error in alone if error is not None), default=None)
         if mine is not None and best is not None:
-            report.claim(f"{name}: TE over that of the best member alone", mine / best, at_most=1.02)
+            report.claim(f"{name}: TE / TE of the best member alone", mine / best, at_most=1.02)
     ratios = {}
     for name, (before, most) in THIRTY.items():
         found = few(rows, name, 30)
         if found is not None:
             ratios[name] = found[0] / before
-            report.claim(f"{name}: TE with 30 names over that of the vote", ratios[name], at_most=1.03)
+            report.claim(f"{name}: TE with 30 names / TE of the vote", ratios[name], at_most=1.03)
             report.claim(f"{name}: turnover with 30 names in % per bar", found[2], at_most=most)
     if len(ratios) == len(THIRTY):
-        report.claim("TE with 30 names over that of the vote, geometric mean", geometric(ratios.values()), at_most=0.92)
+        report.claim("TE with 30 names / TE of the vote, geometric mean", geometric(ratios.values()), at_most=0.92)
 
 
 def page(report: Report) -> str:

@@ -50,7 +50,7 @@ KERNELS = ("numpy", "numba") if find_spec("numba") else ("numpy",)
 def run() -> Report:
     report = Report("mandate")
     if not DATA.exists():
-        report.notes.append("left out: ../shared/data is absent")
+        report.notes.append("not measured: ../shared/data does not exist")
         return report
     with one_thread():
         for name, bars in CPU:
@@ -61,7 +61,7 @@ def run() -> Report:
         for name, bars, most in WHOLE:
             whole_shares(report, name, market(name).rows(0, bars), most)
     if not has_skfolio():
-        report.notes.append("skfolio is not installed (extra 'rivals'): it sat out")
+        report.notes.append("skfolio is not installed (extra 'rivals') and was not measured")
     return report
 
 
@@ -84,9 +84,13 @@ def cpu(report: Report, name: str, panel: MarketPanel, kind: str) -> None:
         report.rows.append({"market": name, "limits": f"{limits}, {kind}", "ms per bar": 1e3 * seconds / panel.n_bars})
     n, base = panel.n_assets, least["without"]
     report.claim(
-        f"{n} names by {kind}: a bar with caps, sectors, cash and turnover over one without", least["convex"] / base, at_most=1.3
+        f"{n} names by {kind}: CPU with limits on weights, sectors, cash and turnover / CPU without limits",
+        least["convex"] / base,
+        at_most=1.3,
     )
-    report.claim(f"{n} names by {kind}: a bar with names and lots too over one without", least["all"] / base, at_most=2.0)
+    report.claim(
+        f"{n} names by {kind}: CPU with all limits, names and lots included / CPU without", least["all"] / base, at_most=2.0
+    )
 
 
 def tracking(report: Report, name: str, panel: MarketPanel, limits: dict[str, Any]) -> None:
@@ -94,11 +98,11 @@ def tracking(report: Report, name: str, panel: MarketPanel, limits: dict[str, An
     for kind, m in (("ensemble, no limits", free), ("ensemble", ours)):
         report.rows.append({"market": name, "limits": kind, "TE bp": 1e4 * m["te_rms"], "turnover": m["turnover"]})
     report.claim(f"{name}: decisions that break a limit", ours["breaches_active"], at_most=0.0)
-    report.claim(f"{name}: turnover within limits over that without", ours["turnover"] / free["turnover"], at_most=1.2)
+    report.claim(f"{name}: turnover within limits / turnover without", ours["turnover"] / free["turnover"], at_most=1.2)
     if has_skfolio():
         te, turnover = skfolio(panel, limits)
         report.rows.append({"market": name, "limits": "skfolio", "TE bp": 1e4 * te, "turnover": turnover})
-        report.claim(f"{name}: TE under limits over that of skfolio", ours["te_rms"] / te, at_most=1.1)
+        report.claim(f"{name}: TE under limits / TE of skfolio", ours["te_rms"] / te, at_most=1.1)
 
 
 def skfolio(panel: MarketPanel, limits: dict[str, Any]) -> tuple[float, float]:
@@ -147,5 +151,5 @@ def whole_shares(report: Report, name: str, panel: MarketPanel, most: float) -> 
             report.claim(f"{name}: median cash of 10,000 in whole shares", float(np.median(left)), at_most=0.01)
             report.claim(f"{name}: most cash of 10,000 in whole shares", float(left.max()), at_most=0.03)
     whole, part = found[1e5, 1.0], found[1e5, 0.0]
-    report.claim(f"{name}: TE of 100,000 in whole shares over fractions", whole["te_rms"] / part["te_rms"], at_most=1.1)
-    report.claim(f"{name}: turnover of 100,000 in whole shares over fractions", whole["turnover"] / part["turnover"], at_most=1.5)
+    report.claim(f"{name}: TE of 100,000 in whole shares / in fractions", whole["te_rms"] / part["te_rms"], at_most=1.1)
+    report.claim(f"{name}: turnover of 100,000 in whole shares / in fractions", whole["turnover"] / part["turnover"], at_most=1.5)

@@ -84,7 +84,9 @@ def _minutes(report: Report, folder: Path) -> None:
         report.rows.append({"contender": f"page of {len(record.dates):,} bars ({name})", "CPU s": least[name]})
     size = page.stat().st_size / 1e6
     report.claim(f"page of {YEAR_OF_MINUTES:,} bars, MB", size, at_most=2.0)
-    report.claim(f"page of {YEAR_OF_MINUTES:,} bars over that of {N_BARS:,}, CPU", least["minutes"] / least["days"], at_most=1.5)
+    report.claim(
+        f"CPU of the page of {YEAR_OF_MINUTES:,} bars / of {N_BARS:,} bars", least["minutes"] / least["days"], at_most=1.5
+    )
 
 
 def _record(dates: NDArray[np.datetime64], volatility: float) -> RunRecord:

@@ -72,16 +72,18 @@ def run() -> Report:
             timings[label].seconds[:] = spent[key]  # copying the account is no part of a step
         report.timings(timings, BACKTEST)
         whole = timings[REPLAY].least / timings[BACKTEST].least
-        report.claim(f"step after {N_BARS} bars of {N_ASSETS} names, times the backtest of that history", whole, at_most=2.0)
+        report.claim(f"time of a step after {N_BARS} bars of {N_ASSETS} names / time of that backtest", whole, at_most=2.0)
         bar, session = _bar(panel, costs), _session(panel, costs, folder)
         beyond = timings[CHECKPOINT].least - timings[NOTHING].least
         report.claim(
-            "with a checkpoint, beyond start-up, in sessions of an account without history", beyond / session, at_most=10.0
+            "time of a step with a checkpoint, without start-up / time of a session of an account without history",
+            beyond / session,
+            at_most=10.0,
         )
         report.notes.append(
-            f"beyond start-up a step takes {1e3 * beyond:.0f} ms: some 490 orders and their fills go into two databases, and are "
-            f"on the disk before it ends. A bar of the backtest, which writes nothing, takes {1e3 * bar:.2f} ms; a session of an "
-            f"account without history {1e3 * session:.0f} ms"
+            f"without start-up, a step takes {1e3 * beyond:.0f} ms: about 490 orders and their fills go to two databases on disk "
+            f"before it ends. A bar of the backtest, which writes nothing, takes {1e3 * bar:.2f} ms; a session of an account "
+            f"without history takes {1e3 * session:.0f} ms"
         )
         _flat(report, costs, folder)
     return report
@@ -100,12 +102,12 @@ def _flat(report: Report, costs: CostModel, folder: Path) -> None:
         if result.way == "replay":
             replays.append(k)
     young, old = (statistics.median(spent[slice(*years)]) for years in ((200, 700), (2000, 2500)))
-    report.claim("processor time of a step, sessions 2001 to 2500 against 201 to 700", old / young, at_most=1.2)
+    report.claim("processor time per step, sessions 2001 to 2500 / sessions 201 to 700", old / young, at_most=1.2)
     apart = min(b - a for a, b in itertools.pairwise(replays))
-    report.claim("sessions between two replays of everything", apart, at_least=250)
+    report.claim("sessions between two full replays", apart, at_least=250)
     report.notes.append(
-        f"{OLD_NAMES} names: median {1e3 * young:.1f} ms in sessions 201 to 700, {1e3 * old:.1f} ms in 2001 to 2500; a step that "
-        f"checks its files and replays everything takes {1e3 * spent[replays[-1] - 1]:.0f} ms then"
+        f"{OLD_NAMES} names: median {1e3 * young:.1f} ms in sessions 201 to 700, {1e3 * old:.1f} ms in 2001 to 2500; a late step "
+        f"that checks its files and replays everything takes {1e3 * spent[replays[-1] - 1]:.0f} ms"
     )
 
 

@@ -83,7 +83,7 @@ def run() -> Report:
                     "assets": size,
                     "bars": length,
                     "run s": seconds,
-                    "us a bar": 1e6 * seconds / length,
+                    "us per bar": 1e6 * seconds / length,
                     "peak MB": round(megabytes),
                 }
             )
@@ -106,7 +106,7 @@ def ensemble(report: Report) -> None:
         most = max(most, megabytes)
         report.rows.append({"assets": size, "bars": FULL, "ensemble, CPU ms per bar": 1e3 * seconds, "peak MB": round(megabytes)})
         if size == DENSE:
-            text = f"ensemble, {size} names: CPU of a bar in products of a dense matrix of that size and a vector"
+            text = f"ensemble, {size} names: CPU per bar / CPU of one product of a dense matrix of that size and a vector"
             report.claim(text, seconds / product, at_most=8.0)
     exponent = float(np.polyfit(np.log(WIDE), np.log(times), 1)[0])
     report.claim(f"ensemble: exponent of the time per bar, {WIDE[0]} to {WIDE[-1]} names, full rows", exponent, at_most=1.2)

@@ -43,5 +43,5 @@ def run() -> Report:
         middle = statistics.median(seconds)
         report.rows.append({"command": " ".join(("tracker", *asked[name])), "CPU-s": middle, "over help": middle / base})
         if name in REFUSED:
-            report.claim(f"CPU of a refusal ({name}) over that of tracker --help", middle / base, at_most=MOST)
+            report.claim(f"CPU of a refusal ({name}) / CPU of tracker --help", middle / base, at_most=MOST)
     return report

@@ -59,7 +59,7 @@ def run() -> Report:
     with LocalEngine(1, {}) as one, LocalEngine(2, {}) as two:
         contenders: dict[str, Callable[[], Any]] = {ONE: lambda: run_on(one, sweep), TWO: lambda: run_on(two, sweep)}
         if find_spec("distributed") is None:
-            report.notes.append("Dask is not installed, left out: pip install -e '.[cluster]'")
+            report.notes.append("Dask is not installed and was not measured: pip install -e '.[cluster]'")
             overhead(report, contenders, {TWO: two}, small)
         else:
             from distributed import LocalCluster
@@ -85,14 +85,14 @@ def overhead(report: Report, contenders: dict[str, Callable[[], Any]], engines: 
     report.claim("largest difference of a figure between the engines", off, at_most=0.0)
     report.claim("two processes, times faster than one", timings[ONE].least / timings[TWO].least, at_least=1.6)
     if DASK in timings:
-        report.claim("Dask LocalCluster, times the time of two processes", timings[DASK].least / timings[TWO].least, at_most=1.2)
+        report.claim("time of a Dask LocalCluster / time of two processes", timings[DASK].least / timings[TWO].least, at_most=1.2)
     for name, engine in engines.items():
         spent = []
         for _ in range(4):
             start = time.perf_counter()
             done = run_on(engine, small)
             spent.append(1e3 * (time.perf_counter() - start) / len(done) - 1e3 * float(np.mean([r["seconds"] for r in done])) / 2)
-        report.claim(f"{name}: dispatch, row and disk, ms a cell", min(spent[1:]), at_most=5.0)
+        report.claim(f"{name}: dispatch, row and disk, ms per cell", min(spent[1:]), at_most=5.0)
 
 
 def _figures(rows: list[Row]) -> np.ndarray:

@@ -36,7 +36,9 @@ def run() -> Report:
         timings, _ = side_by_side({"learner alone": learner, "load, learn, trade, analyse": everything}, 31)
     report.timings(timings, "learner alone")
     report.claim(
-        "whole run, times the learner", timings["load, learn, trade, analyse"].least / timings["learner alone"].least, at_most=10
+        "time of a whole run / time of the learner",
+        timings["load, learn, trade, analyse"].least / timings["learner alone"].least,
+        at_most=10,
     )
     timings, _ = side_by_side(
         {

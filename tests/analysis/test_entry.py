@@ -260,7 +260,7 @@ SLOW = {"entry_turnover": 0.001}
 
 @pytest.mark.parametrize("run", [backtest, replay])
 def test_an_account_too_small_for_any_lot_is_refused(run):
-    with pytest.raises(ParameterError, match=r"cheapest lot of 1e\+09 shares of S3 costs .*, and the account has 1e\+06"):
+    with pytest.raises(ParameterError, match=r"cheapest lot of 1e\+09 shares of S3 costs .*, but the account has 1e\+06"):
         run(PANEL, "pa", {"lot": 1e9})
 
 

@@ -137,7 +137,7 @@ def test_a_strategy_without_the_analyzers_is_told_which_to_add():
 
 
 def test_a_folder_that_is_no_run_or_is_damaged_is_named(folder, tmp_path):
-    with pytest.raises(DataError, match=r"no run folder: it has no run\.json"):
+    with pytest.raises(DataError, match=r"not a run folder: it has no run\.json"):
         read_run(tmp_path)
     (tmp_path / "run.json").write_text((folder / "run.json").read_text())
     with pytest.raises(DataError, match="cannot be read"):

@@ -51,7 +51,7 @@ def test_what_cannot_be_meant_is_refused(csv, tmp_path):
     ):
         file.write_text(text)
         refused(tracker("run", "pa", "--data", csv, "--flows", file), "Error", words)
-    refused(tracker("run", "pa", "--data", csv, "--contribute", "lots"), "no contribution", "1000/month")
+    refused(tracker("run", "pa", "--data", csv, "--contribute", "lots"), "not a contribution", "1000/month")
     days = pd.read_csv(csv, index_col=0).index
     file.write_text(f"date,amount\n{days[30]},-9000000\n")
     refused(tracker("run", "pa", "--data", csv, "--flows", file), "AccountError", f"on {days[30]} is larger than the account")

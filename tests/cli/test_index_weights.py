@@ -28,7 +28,7 @@ def test_compare_uses_them_where_they_are_of_use_and_says_the_rest(csv, files):
     assert "equal-weight runs without --index-weights" in done.stderr
     found = json.loads(done.stdout)
     assert found["replicate"]["turnover"] < 1e-3 < found["equal-weight"]["turnover"]
-    refused(tracker("run", "equal-weight", *words), "ParameterError", "equal-weight has no use for index_weights")
+    refused(tracker("run", "equal-weight", *words), "ParameterError", "equal-weight cannot use index_weights")
 
 
 def test_a_file_without_dates_needs_the_day_since_when_it_was_known(csv, files):
@@ -41,7 +41,7 @@ def test_a_file_without_dates_needs_the_day_since_when_it_was_known(csv, files):
     refused(tracker("run", *words, "--weights-known-from", "soon"), "'soon' is not a date")
     refused(
         tracker("run", "replicate", "--data", csv, "--index-weights", place / "dated.csv", "--weights-known-from", day),
-        "have dates of their own",
+        "have their own dates",
     )
     refused(tracker("run", "pa", "--data", csv, "--weights-known-from", day), "says nothing without --index-weights")
 

@@ -109,8 +109,8 @@ def test_a_limit_that_a_strategy_has_by_default_is_lifted_by_none():
         (("--max-weight", "heavy"), "max_weight"),
         (("--max-names", "2.5"), "max_names"),
         (("--unmapped", "perhaps"), "unmapped"),
-        (("--max-sector", "20%"), "needs to know the sectors"),
-        (("--max-turnover", "0.1%", "--min-weight", "0.2%"), "could never be sold out"),
+        (("--max-sector", "20%"), "needs the sector of each name"),
+        (("--max-turnover", "0.1%", "--min-weight", "0.2%"), "could never be sold completely"),
         (("--mandate", "nowhere.toml"), "nowhere.toml"),
     ],
 )
@@ -125,10 +125,13 @@ def test_a_key_that_is_no_limit_is_told_with_the_nearest(toml, csv):
 # -- refused before anything runs ----------
 
 IMPOSSIBLE = {
-    "too few names": (("--max-names", "10", "--max-weight", "5%"), "10 names of at most 5 % hold 50 %, not 100 %"),
+    "too few names": (
+        ("--max-names", "10", "--max-weight", "5%"),
+        "10 names of at most 5 % hold 50 % together, but 100 % must be invested",
+    ),
     "too few with cash": (
         ("--max-names", "10", "--max-weight", "5%", "--min-cash", "1%"),
-        "10 names of at most 5 % hold 50 %, not 99 %",
+        "10 names of at most 5 % hold 50 % together, but 99 % must be invested",
     ),
     "an unknown name": (("--exclude", "APPL"), "did you mean 'AAPL'?"),
     "everything excluded": (("--exclude", ",".join(NAMES)), "nothing is left to hold"),
@@ -169,7 +172,7 @@ def test_an_account_too_small_for_a_lot_is_refused(csv):
 def test_the_engines_refuse_alike():
     panel = random_panel(40, 6, seed=3)
     for run in (backtest, replay):
-        with pytest.raises(ParameterError, match="3 names of at most 30 % hold 90 %, not 100 %"):
+        with pytest.raises(ParameterError, match="3 names of at most 30 % hold 90 % together, but 100 % must be invested"):
             run(panel, "equal-weight", {"max_names": 3, "max_weight": 0.3})
 
 
@@ -318,7 +321,9 @@ def test_check_tells_what_can_be_bought_and_what_it_costs(csv, sectors, toml):
 
 def test_check_refuses_with_the_arithmetic(csv, toml):
     file = toml("max_names = 10\nmax_weight = 0.05\n")
-    refused(tracker("mandate", "check", file, "--data", csv), "10 names of at most 5 % hold 50 %, not 100 %")
+    refused(
+        tracker("mandate", "check", file, "--data", csv), "10 names of at most 5 % hold 50 % together, but 100 % must be invested"
+    )
     result = tracker("mandate", "check", file, "--data", csv, "--json")
     assert result.returncode == 2
     assert json.loads(result.stdout)["feasible"] is False

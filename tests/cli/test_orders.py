@@ -107,15 +107,15 @@ def test_what_cannot_be_is_refused_in_one_line(csv, holdings, tmp_path):
     refused(tracker(*words, "--account", "my account"), "letters and digits")
     refused(tracker(*words, "--gap", "much"), "gap")
     refused(tracker(*words, "--calendar", "NOWHERE"), "no calendar named 'NOWHERE'")
-    refused(tracker(*words, "--cash", "3"), "its row CASH has 2,500.00 and --cash says 3.00")
+    refused(tracker(*words, "--cash", "3"), "its row CASH has 2,500.00, but --cash is 3.00")
     refused(tracker(*words, "--param", "epss=1"), "epss")
     refused(tracker("orders", "pq", "--data", csv), "unknown strategy 'pq'")
     refused(tracker("orders", "--data", csv, "--as-of", "2022-12-25"), "no bar of that date")
     refused(tracker("orders", "--data", csv, "--as-of", DAY, "--outside", "sell"), "give one with --holdings FILE")
     (tmp_path / "h.csv").write_text("symbol,qty\nAAPL,1\nTSLA,2\n")
     words = ("orders", "pa", "--data", csv, "--as-of", DAY, "--holdings", tmp_path / "h.csv")
-    refused(tracker(*words), "TSLA is held and not in the data", "--outside keep")
-    refused(tracker(*words, "--outside", "sell"), "TSLA is to be sold and has no price")
+    refused(tracker(*words), "TSLA is held but not in the data", "--outside keep")
+    refused(tracker(*words, "--outside", "sell"), "TSLA is to be sold, but has no price")
     done = tracker(*words, "--outside", "keep")
     assert "not in the data and kept apart, not traded and not counted: TSLA" in done.stderr
     assert "no row CASH and no --cash: the account has no cash" in done.stderr
@@ -154,6 +154,6 @@ def test_a_paper_account_begins_with_what_is_held(csv, holdings, tmp_path):
 def test_the_old_word_for_share_counts_is_kept_for_one_release(csv):
     old, new = (tracker("run", "pa", "--data", csv, "--coordinates", word, "--json") for word in ("holdings", "shares"))
     assert old.stdout == new.stdout
-    assert "OldNameWarning: coordinates='holdings' is called 'shares' now" in old.stderr
+    assert "OldNameWarning: coordinates='holdings' is now called 'shares'" in old.stderr
     assert "OldNameWarning" not in new.stderr
     refused(tracker("run", "pa", "--data", csv, "--coordinates", "lots"), "choose weights or shares")

@@ -55,10 +55,10 @@ def test_a_learner_in_a_file_runs(own, csv):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["{own}:Nope"], "no Nope in it; its classes are Mine, Shadow, Raises"),
+        (["{own}:Nope"], "it has no class Nope; its classes are Mine, Shadow, Raises"),
         (["{own}"], "write path/to/file.py:Class"),
         ([":Mine"], "write path/to/file.py:Class"),
-        (["{own}:Shadow"], "calls itself 'pa'"),
+        (["{own}:Shadow"], "its alias_name 'pa' is the name of a built-in strategy"),
         (["{folder}/exits.py:X"], "SystemExit: 3"),
         (["{own}:Raises"], "Raises raised RuntimeError: boom on two lines (line 29 of {own})"),
         (["{own}:Mine", "--param", "eta=abc"], "could not convert string to float: 'abc' (line 12 of {own})"),

@@ -111,7 +111,7 @@ def test_a_program_is_refused_too(tmp_path):
 def test_nothing_is_written_inside_another_result(tmp_path, words, kind):
     (tmp_path / "result").mkdir()
     (tmp_path / "result" / kind).write_text("{}")
-    refused(tracker(*words, "--out", tmp_path / "result" / "deep" / "inside"), "OutputError", "lies inside", "--out")
+    refused(tracker(*words, "--out", tmp_path / "result" / "deep" / "inside"), "OutputError", "is inside", "--out")
     assert [path.name for path in (tmp_path / "result").iterdir()] == [kind]
 
 
@@ -119,7 +119,7 @@ def test_the_sweep_of_a_leaderboard_is_a_part_of_it(tmp_path):
     (tmp_path / "leaderboard.json").write_text("{}")
     check_outside(tmp_path / "sweep")
     for place in (tmp_path / "other", tmp_path / "sweep" / "deeper"):
-        with pytest.raises(OutputError, match="lies inside"):
+        with pytest.raises(OutputError, match="is inside"):
             check_outside(place)
 
 
@@ -141,4 +141,4 @@ def test_a_sweep_on_changed_prices_is_another_sweep(market, tmp_path):
     path.write_bytes((market / "1.csv").read_bytes())
     assert tracker(*words).returncode == 0
     path.write_bytes((market / "2.csv").read_bytes())
-    refused(tracker(*words), "OutputError", "on other prices", "--extend")
+    refused(tracker(*words), "OutputError", "with other prices", "--extend")

@@ -279,14 +279,14 @@ def test_a_held_name_without_a_price_on_the_last_bar_is_refused() -> None:
     close = PANEL.close.copy()
     close[-1, 0] = np.nan
     panel = replace(PANEL, close=close, open=None, high=None, low=None, volume=None)
-    with pytest.raises(AccountError, match=f"AAPL is held and has no price on {PANEL.day(-1)}"):
+    with pytest.raises(AccountError, match=f"AAPL is held but has no price on {PANEL.day(-1)}"):
         orders_for(panel, "pa", ACCOUNT)
     assert len(orders_for(panel, "pa", Account(250.0, {"XOM": 61.0})))
 
 
 def test_names_outside_the_data_are_refused_kept_or_sold() -> None:
     account = Account(250.0, {**HELD, "TSLA": 10.0}, {"TSLA": 200.0})
-    with pytest.raises(AccountError, match="TSLA is held and not in the data"):
+    with pytest.raises(AccountError, match="TSLA is held but not in the data"):
         orders_for(PANEL, "pa", account)
     kept = orders_for(PANEL, "pa", account, outside="keep")
     assert kept.to_csv() == orders_for(PANEL, "pa", ACCOUNT).to_csv()

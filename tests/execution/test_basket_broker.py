@@ -156,7 +156,7 @@ def test_orders_are_announced_quickly_when_cerebro_says_so():
 def test_nobody_listens_no_order_is_made():
     strategy = run(random_panel(n_bars=20, n_assets=4, seed=4))
     assert strategy._orders == []
-    with pytest.raises(AccountError, match="nobody listened"):
+    with pytest.raises(AccountError, match="nothing listened"):
         list(strategy.broker.orders)
 
 

@@ -111,13 +111,13 @@ def test_contributions_come_on_the_first_bar_of_a_period():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({DAYS[0]: 100.0}, "starting cash; count it into --cash"),
-        ({"someday": 1.0}, "'someday': 1.0, which is no date with an amount"),
-        ({DAYS[5]: "much"}, "which is no date with an amount"),
-        ({}, "has nothing in it"),
-        ("1000/fortnight", "no contribution; write an amount and one of week, month, quarter, year"),
+        ({DAYS[0]: 100.0}, "starting cash; add it to --cash"),
+        ({"someday": 1.0}, "'someday': 1.0; each entry must be a date and an amount"),
+        ({DAYS[5]: "much"}, "each entry must be a date and an amount"),
+        ({}, "is empty; it must be"),
+        ("1000/fortnight", "not a contribution; write an amount and one of week, month, quarter, year"),
         ("nowhere.csv", "cannot be read"),
-        (7, "must be a mapping from dates to amounts"),
+        (7, "must be a mapping of date to amount"),
     ],
     ids=str,
 )
@@ -182,5 +182,5 @@ def test_code_that_takes_out_more_than_there_is_ends_the_run_with_the_date():
             if len(self) == 20:
                 self.broker.add_cash(-3_000_000.0)
 
-    with pytest.raises(AccountError, match=rf"on {DAYS[20]} more had been taken out"):
+    with pytest.raises(AccountError, match=rf"on {DAYS[20]} withdrawals and losses had used up the account"):
         run_in_cerebro(Spender)

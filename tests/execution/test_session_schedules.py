@@ -61,7 +61,7 @@ def test_a_session_without_a_bar_at_its_close_is_passed_over_and_said():
     dates = session_minutes("2024-12-02", "2024-12-04")
     holed = dates[dates != np.datetime64("2024-12-03T16:00")]
     assert due("session-close", holed, "XNYS") == ["2024-12-02T16:00", "2024-12-04T16:00"]
-    with pytest.warns(DataWarning, match="comes on 2 of 3 days"):
+    with pytest.warns(DataWarning, match="happens on 2 of 3 days"):
         Schedule("session-close", "XNYS").check(holed)
 
 
@@ -110,19 +110,19 @@ def test_on_days_and_longer_every_bar_ends_with_a_session():
 @pytest.mark.parametrize("run", [backtest, replay])
 @pytest.mark.parametrize("every", ["15:55", "hourly"])
 def test_a_schedule_within_the_day_is_refused_on_days(run, every):
-    with pytest.raises(ParameterError, match=f"rebalance='{every}' never comes on bars of 1 day.*session-close"):
+    with pytest.raises(ParameterError, match=f"rebalance='{every}' never happens on bars of 1 day.*session-close"):
         run(random_panel(40, 3, seed=2), "pa", {"rebalance": every})
 
 
 @pytest.mark.parametrize("run", [backtest, replay])
 def test_a_schedule_that_never_comes_is_refused_with_the_reason(run):
     panel = minute_market("2024-12-02", "2024-12-03")
-    with pytest.raises(ParameterError, match=r"rebalance='20:00' never comes: the latest bar of any day ends at 16:00"):
+    with pytest.raises(ParameterError, match=r"rebalance='20:00' never happens: the latest bar of any day ends at 16:00"):
         run(panel, "pa", {"rebalance": "20:00"})
     with pytest.raises(ParameterError, match=r"session-close' needs the exchange.*XNYS"):
         run(panel, "pa", {"rebalance": "session-close"})
     early = MarketPanel(panel.dates - np.timedelta64(1, "m"), panel.symbols, panel.close, panel.targets, panel.target_close)
-    with pytest.raises(ParameterError, match=r"session-close' never comes: .* ends at 15:59; .*stamped_at_end"):
+    with pytest.raises(ParameterError, match=r"session-close' never happens: .* ends at 15:59; .*stamped_at_end"):
         run(early, "pa", {"rebalance": "session-close", "calendar": "XNYS"})
     night = MarketPanel(panel.dates + np.timedelta64(8, "h"), panel.symbols, panel.close, panel.targets, panel.target_close)
     with pytest.raises(ParameterError, match=r"780 of 780 bars are outside the sessions of XNYS, the first on 2024-12-02 17:31"):
@@ -133,12 +133,12 @@ def test_a_schedule_that_never_comes_is_refused_with_the_reason(run):
 def test_windows_longer_than_the_data_are_said(run):
     panel = random_panel(40, 3, seed=2)
     for params, words in (
-        ({"listing_warmup": "1y"}, r"listing_warmup='1y' is longer than the data: 252 of 40 bars"),
-        ({"rebalance": 50}, r"rebalance=50 is longer than the data, 40 bars: only the first bar trades"),
+        ({"listing_warmup": "1y"}, r"listing_warmup='1y' is longer than the data: 252 bars, but there are only 40"),
+        ({"rebalance": 50}, r"rebalance=50 is more than the 40 bars of the data: only the first bar trades"),
     ):
         with pytest.warns(DataWarning, match=words):
             run(panel, "pa", params)
-    with pytest.warns(DataWarning, match=r"window='6 months' is longer than the data: 126 of 40"):
+    with pytest.warns(DataWarning, match=r"window='6 months' is longer than the data: 126 bars, but there are only 40"):
         run(panel, "slait", {"window": "6 months"})
 
 

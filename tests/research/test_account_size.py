@@ -100,7 +100,7 @@ def test_what_cannot_work_is_refused_before_anything_runs(panel: MarketPanel, tm
         account_sizes(1e6, 1e5)
     with pytest.raises(ParameterError, match="max_cost_bps"):
         capacity(panel, "pa", max_cost_bps=-1)
-    with pytest.raises(DataError, match="never gets to its target"):
+    with pytest.raises(DataError, match="does not reach its target"):
         capacity(panel, "equal-weight", accounts=(1e12, 1e13), jobs=1)
     refused(tracker("capacity", "pa", "--data", "sample"), "has no volume")
     refused(tracker("capacity", "nonsense"), "unknown strategy")

@@ -1,4 +1,4 @@
-"""``python -m tests.storm NAME --count N --seed S``: very many random cases; exit code 1 if anything was found."""
+"""``python -m tests.storm NAME --count N --seed S``: try many random cases of one kind. Exit code 1 if a fault was found."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def main() -> int:
         module = importlib.import_module(f"tests.storm.{name}")
         one = commands.add_parser(name, help=module.__doc__, description=module.__doc__)
         one.add_argument("--count", type=int, default=module.COUNT, help="number of cases (default %(default)s)")
-        one.add_argument("--seed", type=int, default=0)
-        one.add_argument("--case", help="SEED:INDEX, to repeat one case")
-        one.add_argument("--jobs", type=int, default=1, help="cases tried at the same time (default %(default)s)")
+        one.add_argument("--seed", type=int, default=0, help="seed of the random cases (default %(default)s)")
+        one.add_argument("--case", metavar="SEED:INDEX", help="repeat one case, as printed by an earlier run")
+        one.add_argument("--jobs", type=int, default=1, help="number of cases to try in parallel (default %(default)s)")
         module.add_options(one)
         one.set_defaults(run=module.run)
     given = parser.parse_args()

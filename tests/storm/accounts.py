@@ -1,4 +1,6 @@
-"""Accounts survive kills on every clock bit for bit, and brokers that lie, split, rename, fail or forget the time."""
+"""Paper accounts resume bit for bit after a kill at any moment, on every clock; and they withstand brokers that report wrong
+data, split or rename names, fail, or have wrong hours.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def run(given: argparse.Namespace) -> int:
                 for finding in result.findings:
                     print(f"{result.plan}\n    {finding}", flush=True)
                 if result.findings:
-                    print(f"    again: python -m tests.storm accounts --case {result.plan.seed}:{result.plan.index}", flush=True)
+                    print(f"    repeat: python -m tests.storm accounts --case {result.plan.seed}:{result.plan.index}", flush=True)
                 elif given.case:
                     print(f"{result.plan}\n    nothing found", flush=True)
     finally:  # stopped in the middle, it tells what was tried

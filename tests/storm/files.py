@@ -1,4 +1,4 @@
-"""Bad files of prices: a named error on one line, or the very numbers that stand in the file."""
+"""Damaged price files: each gives a named error on one line, or exactly the numbers in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damage to journal and broker file is harmless to every value that is read, or named before anything is sent."""
+"""Damage to the journal or to the broker's file changes no value that is read, or is reported before any order is sent."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ COUNT = 2000
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this storm beside ``--count``, ``--seed``, ``--case`` and ``--jobs``."""
-    parser.add_argument("--kind", choices=KINDS, help="this damage only")
-    parser.add_argument("--show", action="store_true", help="every case, also those in which nothing was found")
+    parser.add_argument("--kind", choices=KINDS, help="only damage of this kind")
+    parser.add_argument("--show", action="store_true", help="print every case, also those without a fault")
 
 
 def run(given: argparse.Namespace) -> int:

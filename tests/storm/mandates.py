@@ -1,4 +1,4 @@
-"""Limits are kept in every decision, by every strategy, in every way to run."""
+"""Limits are kept in every decision, by every strategy, in every way to run: replay, baskets, ordinary orders, paper account."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ COUNT = 190
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this storm beside ``--count``, ``--seed``, ``--case`` and ``--jobs``."""
     parser.add_argument("--data", help="a wide file of prices instead of small random markets")
-    parser.add_argument("--sectors", help="a table of symbol and sector for --data; other names are a group of their own")
-    parser.add_argument("--bars", type=int, help="rows of the market: 60 of a random one, 120 of a file")
-    parser.add_argument("--names", type=int, default=12, help="names of a random market")
+    parser.add_argument("--sectors", help="a table of symbol and sector for --data; all other names form one more group")
+    parser.add_argument("--bars", type=int, help="bars of the market (default 60 of a random market, 120 of a file)")
+    parser.add_argument("--names", type=int, default=12, help="names in a random market (default %(default)s)")
     parser.add_argument("--leavers", action="store_true", help="names leave the index and join it while they trade")
-    parser.add_argument("--more", type=int, default=0, help="so many limits more in every case (default %(default)s)")
-    parser.add_argument("--strategy", choices=STRATEGIES)
-    parser.add_argument("--way", choices=WAYS)
-    parser.add_argument("--limits", help="one or two limits, with a comma between them")
+    parser.add_argument("--more", type=int, default=0, help="number of extra limits in every case (default %(default)s)")
+    parser.add_argument("--strategy", choices=STRATEGIES, help="only cases of this strategy")
+    parser.add_argument("--way", choices=WAYS, help="only cases run in this way")
+    parser.add_argument("--limits", help="only cases of this limit, or of these two, separated by a comma")
 
 
 def run(given: argparse.Namespace) -> int:

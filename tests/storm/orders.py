@@ -1,4 +1,4 @@
-"""Random strategies order in every way over a paper account, and are told what backtrader's own broker tells."""
+"""Random strategies send orders of every kind to a paper account, and get the same notifications as from backtrader's broker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = 100
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this storm beside ``--count``, ``--seed``, ``--case`` and ``--jobs``."""
-    parser.add_argument("--kind", choices=KINDS, help="one kind of order only")
+    parser.add_argument("--kind", choices=KINDS, help="only orders of this kind")
 
 
 def drawn(seed: int, index: int, kind: str | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""States of learners from outside: a named error, or a learner that goes on as it should."""
+"""Learner states from outside: each gives a named error, or a learner that continues correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps outlive their cells, their processes and their drivers: nothing is lost, doubled or unseen."""
+"""Sweeps whose cells, processes or driver are killed: no result is lost or doubled, and no failure goes unreported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Yahoo that lies: a named outcome for every series, or prices that can be prices; what was cached before stays as it was."""
+"""Wrong answers from Yahoo: every series has a named outcome or plausible prices, and what was cached before is unchanged."""
 
 from __future__ import annotations
 

@@ -125,12 +125,12 @@ def test_two_files_may_hold_classes_of_one_name(own: str, tmp_path: Path) -> Non
 
 def test_what_a_strategy_cannot_take_is_named(tmp_path: Path) -> None:
     for words, say in (
-        ("*, eta=0.3, lot=1.0", "lot of NormalisedLMS is a param of every strategy"),
+        ("*, eta=0.3, lot=1.0", "lot of NormalisedLMS is already a param of every strategy"),
         ("*, eta", "eta of NormalisedLMS"),
     ):
         (tmp_path / "bad.py").write_text(FILE.replace("*, eta=0.3", words))
         with pytest.raises(ParameterError, match=say):
             load_strategy(f"{tmp_path / 'bad.py'}:NormalisedLMS")
     (tmp_path / "bad.py").write_text(textwrap.dedent("class Nothing: pass"))
-    with pytest.raises(ParameterError, match="neither a TrackerStrategy nor a learner"):
+    with pytest.raises(ParameterError, match="neither a strategy nor a learner"):
         load_strategy(f"{tmp_path / 'bad.py'}:Nothing")

@@ -32,7 +32,7 @@ def test_margins_are_numbers_or_percentages_per_year(margin):
 
 @pytest.mark.parametrize("margin", ["60%", 0.6, (0.02, 0.6), "-60%", 2])
 def test_more_than_half_a_year_is_confirmed_or_refused(margin):
-    with pytest.raises(ParameterError, match=r"beyond the usual 50 %.* confirm_margin=True if that is meant"):
+    with pytest.raises(ParameterError, match=r"above the usual limit of 50 %.* confirm_margin=True if you mean it"):
         Target(2, margin=margin, bars_per_year=252)
     Target(2, margin=margin, bars_per_year=252, confirm_margin=True)
     Target(2, margin=0.5, bars_per_year=252)
@@ -48,7 +48,7 @@ def test_a_percentage_without_its_sign_is_guessed():
 @pytest.mark.parametrize("run", [backtest, replay])
 def test_strategies_ask_for_the_confirmation(run):
     panel = random_panel(30, 4)
-    with pytest.raises(ParameterError, match="beyond the usual"):
+    with pytest.raises(ParameterError, match="above the usual limit"):
         run(panel, "pa", {"margin": "60%"})
     given, told = (run(panel, "pa", {"margin": margin, "confirm_margin": True}).decisions for margin in ("60%", 0.6))
     np.testing.assert_array_equal(given, told)

@@ -141,7 +141,7 @@ def test_who_has_closed_before_the_decision_cannot_fill_at_that_close():
     panel = join_markets(markets(tables))
     assert panel.at_decision.tolist() == [True] * 3 + [False] * 3
     for run in (backtest, replay):
-        with pytest.raises(ParameterError, match=r"fill='close' cannot be had for TOKYO0 \(3 such names\)"):
+        with pytest.raises(ParameterError, match=r"fill='close' is not possible for TOKYO0 \(names concerned: 3\)"):
             run(panel, "pa", {"fill": "close"})
         with pytest.raises(ParameterError, match="next_open"):
             run(panel.rows(5, 30), "equal-weight", {"fill": "close"})

@@ -104,5 +104,5 @@ def test_a_broken_promise_of_a_strategy_is_named(cls: Any, only: str, words: str
 
 def test_a_check_that_does_not_exist_is_named() -> None:
     for check, subject in ((check_learner, Gradient), (check_strategy, PATracker)):
-        with pytest.raises(ParameterError, match="no check 'luck'; choose among"):
+        with pytest.raises(ParameterError, match="no check 'luck'; choose one of"):
             check(subject, only=["luck"])  # type: ignore[operator]

@@ -36,8 +36,8 @@ class TrackingAnalyzer(bt.Analyzer):
 
     ``get_analysis()`` has te_rms, te_centred, mdte, tracking_difference, excess_log_return, n_bars, entry_bars and
     entry_active_return as :mod:`~tracker_strategies.analysis.metrics` defines them, against the target, or against the blend of
-    several that the strategy tracks. Bars count from the first on that the account began at its target; deposits and withdrawals
-    are no return. Bars on which a target has no level of its own are spanned, not counted as returns of zero.
+    several that the strategy tracks. Bars count from the first one at whose start the account was at its target; deposits and
+    withdrawals are not returns. Bars on which a target has no new level are spanned, not counted as returns of zero.
 
     Params:
       - ``target`` (None): name of the index feed, as for the strategies

@@ -22,7 +22,8 @@ def start_row(dates: NDArray[np.datetime64], start: float | str | None) -> int:
         row = int(np.searchsorted(dates, day))
         if row >= len(dates) - 1:
             raise ParameterError(
-                f"eval-from {start}: the data end on {dates[-1].astype('datetime64[D]')}, nothing is left to score"
+                f"eval-from {start}: the data end on {dates[-1].astype('datetime64[D]')}, so no bar is left to score; choose an "
+                "earlier date"
             ) from None
         return row
     if not 0.0 <= fraction < 1.0:

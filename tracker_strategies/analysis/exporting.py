@@ -133,8 +133,8 @@ def _write_book(file: IO[bytes], tables: dict[str, pd.DataFrame]) -> None:
     for name, frame in tables.items():
         if frame.shape[1] > MOST_COLUMNS or len(frame) >= MOST_ROWS:
             raise OutputError(
-                f"{name} has {len(frame):,} rows and {frame.shape[1]:,} columns, a sheet at most {MOST_ROWS:,} and "
-                f"{MOST_COLUMNS:,}; write CSV"
+                f"{name} has {len(frame):,} rows and {frame.shape[1]:,} columns, but a sheet has at most {MOST_ROWS:,} and "
+                f"{MOST_COLUMNS:,}; export CSV instead"
             )
     book = xlsxwriter.Workbook(file, {"constant_memory": True})
     book.set_properties({"created": dt.datetime(2000, 1, 1)})  # the same run, the same bytes

@@ -28,7 +28,7 @@ def check_outside(target: Path) -> None:
         for file, kind in KINDS.items():
             own = kind == "a leaderboard" and place.name == PART_OF_A_LEADERBOARD and folder == place.resolve().parent
             if (folder / file).is_file() and not own:
-                raise OutputError(f"{target} lies inside {folder}, which is {kind}; choose a folder outside of it with --out")
+                raise OutputError(f"{target} is inside {folder}, which is {kind}; choose a folder outside of it with --out")
 
 
 def refuse_other(file: Path, now: Mapping[str, Any], *, key: str = "asked") -> None:

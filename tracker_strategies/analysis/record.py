@@ -28,13 +28,13 @@ FloatArray = NDArray[np.float64]
 class RunRecord:
     """One run of one strategy. Row t is the close of bar t; row 0 is the first bar, on which nothing has been earned yet.
 
-    The arrays have all bars, the figures are of the scored ones: those that the account began at its target. See
+    The arrays have all bars; the figures are those of the scored bars, at whose start the account was at its target. See
     :mod:`~tracker_strategies.analysis.metrics` for the definitions, and :meth:`since` for a record of the scored part alone.
 
     Parameters
     ----------
     strategy : str
-        Name shown to people.
+        Name to be shown.
     dates : (T,) datetime64[ns]
     value : (T,) float
         Account value at the close, costs paid.
@@ -53,13 +53,13 @@ class RunRecord:
     params : mapping
         Parameters of the run, for the record.
     periods_per_year : float, optional
-        Bars in a year; by default told from the dates.
+        Bars in a year; by default inferred from the dates.
     decisions : (T, N) float, optional
         Weights that the strategy chose at the close of the bar for the time after it; None for strategies that choose none.
     diagnostics : DataFrame, optional
-        One row per bar, one column per figure that the algorithm tells of itself.
+        Diagnostics of the algorithm: one row per bar, one column per figure.
     seen : (T, q) bool, optional
-        Where an index has a level of its own; elsewhere, on its holidays, `index` repeats the last one. None means everywhere.
+        Where an index has a new level; elsewhere, on its holidays, `index` repeats the last one. None means everywhere.
     blend : (q,) float
         Weights of the indices in what is tracked; equal by default.
     events : tuple of mappings with date, symbol and event
@@ -67,25 +67,25 @@ class RunRecord:
     sectors : mapping of symbol to sector
         Where they are known; empty otherwise.
     kernels : str, optional
-        Who computed it, as :func:`tracker_strategies.algorithms.numerics.kernels.in_use` says; None where nobody told.
+        Kernels that computed it, see :func:`tracker_strategies.algorithms.numerics.kernels.in_use`; None where not known.
     flow : (T,) float, optional
         Cash paid in (+) or taken out (-), booked on the bar; None when there was none.
     carried : (T,) float, optional
         What it counts at the close, by :func:`~.metrics.carried_to_close`; None: as much.
     entry : Entry
-        Between which rows the account got to its target; by default it was there at the first.
+        Between which rows the account reached its target; by default it was there at the first.
     unfilled : (T,) float, optional
         Value of orders that the market did not take, over the account's value at the previous close; None where it takes all.
     breaches : DataFrame, optional
-        Where the run was outside its limits, as :mod:`~tracker_strategies.analysis.breaches` tells; None where it had none.
+        Where the run was outside its limits, see :mod:`~tracker_strategies.analysis.breaches`; None where it had none.
     invested : float
         Share of the account that decisions invest where no limit forbids it.
     rounding : float, optional
         Tracking error per bar that rounding to whole lots was expected to cost, RMS over the decisions; None without lots.
     stages : Stages, optional
-        How decisions came about, where that was kept.
+        Stages of the decisions, where these were recorded.
     names_held : (T,) float, optional
-        Number of names with a position at the close; told from the weights, where these are kept.
+        Number of names with a position at the close; counted from the weights, where these are kept.
     whole : RunRecord, optional
         The run that this is the scored part of.
     """

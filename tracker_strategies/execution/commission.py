@@ -106,11 +106,13 @@ def costs_of(broker: Any, assets: Sequence[Any] = ()) -> CostModel:
     slippage = 1e4 * float(getattr(p, "slip_perc", 0.0)) if getattr(p, "slip_open", False) else 0.0
     fixed = float(getattr(p, "slip_fixed", 0.0)) if getattr(p, "slip_open", False) else 0.0
     if not default.stocklike:
-        raise ParameterError("the broker charges margin, as for futures; a long-only tracker needs a stock-like scheme")
+        raise ParameterError(
+            "the broker charges margin, as for futures; a long-only tracker needs a commission scheme for stocks"
+        )
     levered = [scheme.p.leverage for scheme in broker.comminfo.values() if scheme.p.leverage != 1.0]
     if levered:
         raise ParameterError(
-            f"the broker lends money (leverage={levered[0]:g}); a long-only tracker invests what the account has: set leverage=1"
+            f"the broker lends money (leverage={levered[0]:g}); a long-only tracker invests only its own money: set leverage=1"
         )
     if fixed or set(broker.comminfo) != {None} or not is_simple(default):
         return SchemeCosts(slippage_bps=slippage, schemes=tuple(broker.getcommissioninfo(d) for d in assets), slip_fixed=fixed)

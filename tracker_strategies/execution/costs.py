@@ -49,7 +49,7 @@ class CostModel:
                 raise ParameterError(f"cost {name}={value!r} must be a finite number >= 0")
         if self.bps + self.slippage_bps >= 5000.0:
             raise ParameterError(
-                f"costs of {self.bps + self.slippage_bps:g} basis points a side leave nothing to invest; 5 is typical"
+                f"costs of {self.bps + self.slippage_bps:g} basis points per trade leave nothing to invest; 5 is typical"
             )
 
     @cached_property

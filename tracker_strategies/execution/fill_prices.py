@@ -27,8 +27,8 @@ def check_close_fills(assets: MarketPanel | Sequence[Any]) -> None:
         old = [d.p.symbol for d in mixed if not d.panel.at_decision[d.clock.columns.place[d.p.symbol]]]
     if old:
         raise ParameterError(
-            f"fill='close' cannot be had for {old[0]} ({len(old)} such names): its market closes before a bar's decisions are "
-            "made, and the order would fill at a price of the past; use fill='next_open'"
+            f"fill='close' is not possible for {old[0]} (names concerned: {len(old)}): its market closes before the decision of "
+            "a bar, so the order would fill at a past price; use fill='next_open'"
         )
 
 
@@ -38,6 +38,6 @@ def require_opens(bar: Bar, symbols: Sequence[str]) -> None:
     if lacking.any():
         name, day = symbols[int(lacking.argmax())], bar.date.astype("datetime64[D]")
         raise DataError(
-            f"{name} has no open on {day}, at which its orders should fill ({int(lacking.sum())} such feeds); give the feed a "
-            "column of opens (its closes will do), or use fill='close'"
+            f"{name} has no open on {day}, but orders fill at the open (feeds concerned: {int(lacking.sum())}); give the feed a "
+            "column of opens (a copy of the closes is enough), or use fill='close'"
         )

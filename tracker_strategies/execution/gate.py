@@ -195,7 +195,7 @@ class LineGate:
         feeds = (*self._targets, *self._assets)
         if not all(len(d.datetime.array) for d in feeds):
             raise ParameterError(
-                "holdings at the start need feeds that are loaded before the run: leave preload=True and exactbars=0"
+                "holdings at the start need feeds that are loaded before the run: keep preload=True and exactbars=0 in cerebro"
             )
         when = min(d.datetime.array[0] for d in feeds)
         return float(when), np.array([d.close.array[0] if d.datetime.array[0] == when else np.nan for d in self._assets])
@@ -236,7 +236,7 @@ class LineGate:
             self._told[j] = True
             warnings.warn(
                 f"target {self._targets[j]._name} has had no level for {self._silent[j]} bars on {date.astype('datetime64[D]')}: "
-                "nothing is learned while it has none, and the account trades on; end the other feeds where it ends (todate=...)",
+                "without a level nothing is learned, but trading continues; end all feeds on its last date (todate=...)",
                 DataWarning,
                 stacklevel=2,
             )

@@ -47,16 +47,16 @@ class Schedule:
     Parameters
     ----------
     every : int or str, default 1
-        Every so many bars; or
+        A number of bars; or
 
         - "hourly", "daily", "weekly", "monthly", "quarterly", "yearly": on the first bar of each new period;
-        - "monday" to "friday": on the first bar of that day; where it has none, a holiday for example, on the next bar there is;
+        - "monday" to "friday": on the first bar of that day; if it has none, on a holiday for example, on the next bar;
         - "month-end": on the first bar of the last session of each month, which is known beforehand: from the calendar of the
-          exchange, or else the last weekday of the month counts. Where that day has no bar, on the next bar there is;
+          exchange, or else it is the last weekday of the month. If that day has no bar, on the next bar;
         - "session-close": on the bar that ends with the session, at 13:00 on a half day. For bars shorter than a day, and by the
-          calendar of the exchange. A session without a bar between its close and the next open is passed over;
+          calendar of the exchange. A session without a bar between its close and the next open is skipped;
         - "15:55", a time of day: on the first bar of each day at or after it. With a calendar, on a day that closes before, on
-          the bar that ends with the session; without one, such a day is passed over;
+          the bar that ends with the session; without one, such a day is skipped;
         - "once": on the first bar only (and when the universe changes, which is for the caller to say).
     calendar : str, optional
         Code of the exchange whose sessions count, such as XNYS; needs exchange_calendars. Schedules that are not about sessions
@@ -92,8 +92,8 @@ class Schedule:
         self._clock = None if clock is None else 3600 * int(clock[1]) + 60 * int(clock[2])
         if self.every == "session-close" and self.calendar is None:
             raise ParameterError(
-                "rebalance='session-close' needs the exchange whose sessions count: give calendar, such as XNYS; or a time of "
-                "day, such as rebalance='16:00'"
+                "rebalance='session-close' needs the exchange whose sessions are meant: give calendar, such as XNYS, or use a "
+                "time of day, such as rebalance='16:00'"
             )
         if self.calendar is not None:
             if not isinstance(self.calendar, str):
@@ -152,7 +152,7 @@ class Schedule:
 
         if isinstance(self.every, int):
             if self.every >= max(2, len(dates)):
-                _say(f"rebalance={self.every} is longer than the data, {len(dates)} bars: only the first bar trades")
+                _say(f"rebalance={self.every} is more than the {len(dates)} bars of the data: only the first bar trades")
             return
         if self.calendar is not None and len(dates) > 1 and np.median(np.diff(dates)) < np.timedelta64(5, "D"):
             self._check_sessions(dates)  # weeks and months may be dated by days on which nothing trades
@@ -167,12 +167,13 @@ class Schedule:
         if not reached:
             latest = str(max(ends, key=lambda date: _number(date, "s") % 86400).astype("datetime64[m]"))[11:]
             raise ParameterError(
-                f"rebalance={self.every!r} never comes: the latest bar of any day ends at {latest}; bars are dated by their end, "
-                "in local time of the exchange: datafeeds.stamped_at_end is for bars dated by their start"
+                f"rebalance={self.every!r} never happens: the latest bar of any day ends at {latest}; bars must be dated by "
+                "their end, in local time of the exchange: use datafeeds.stamped_at_end if they are dated by their start"
             )
         if len(reached) < 1 + np.count_nonzero(turn):
             _say(
-                f"rebalance={self.every!r} comes on {len(reached)} of {1 + np.count_nonzero(turn)} days: others have no such bar"
+                f"rebalance={self.every!r} happens on {len(reached)} of {1 + np.count_nonzero(turn)} days: the others have no "
+                "such bar"
             )
 
     def _check_sessions(self, dates: NDArray[np.datetime64]) -> None:
@@ -186,8 +187,10 @@ class Schedule:
             told = f"{outside.sum()} of {len(dates)} bars are outside the sessions of {self.calendar}, the first on "
             told += moment(dates[int(outside.argmax())])
             if outside.all():
-                raise ParameterError(f"{told}; dates are local time of the exchange: convert them, or choose another calendar")
-            _say(f"{told}; they count as any other bar: leave them out of the data if they should not")
+                raise ParameterError(
+                    f"{told}; dates must be in local time of the exchange: convert them, or choose another calendar"
+                )
+            _say(f"{told}; they are used like any other bar: remove them from the data if they should not be")
 
     def _months_ended(self, date: np.datetime64) -> int:
         """The latest month whose last session has come, counted from 1970."""

@@ -8,17 +8,17 @@ from tracker_strategies.errors import ParameterError
 
 
 class FillMode(StrEnum):
-    """Three ways to fill, from honest to optimistic.
+    """Three ways to fill, from the one without look-ahead to the most optimistic.
 
     next_open
-        Shares are fixed at the close of bar t, the orders fill at the open of bar t+1, whatever it is. If the market gapped so
-        that cash no longer suffices, the buys shrink by one common factor. The default.
+        Shares are fixed at the close of bar t, the orders fill at the open of bar t+1, whatever it is. If the market opens higher
+        and the cash is no longer enough, all buys shrink by the same factor. The default.
     open
         Cheat-on-open: the weights are fixed at the close of bar t, but the shares are computed from the open of bar t+1, at which
         they fill. It assumes that the opening price is known a moment before it trades.
     close
         The orders fill at the close of bar t itself: the very prices from which the weights were learned. This is what the papers
-        assume. It is look-ahead by intent; use it to compare with them, not to judge what can be earned.
+        assume. It is deliberate look-ahead; use it to compare with them, not to judge what can be earned.
     """
 
     NEXT_OPEN = "next_open"
@@ -32,5 +32,5 @@ class FillMode(StrEnum):
             return cls(name)
         except ValueError:
             raise ParameterError(
-                f"fill={name!r} is unknown; choose next_open (honest), open or close (what the papers assume)"
+                f"fill={name!r} is unknown; choose next_open (no look-ahead), open or close (what the papers assume)"
             ) from None

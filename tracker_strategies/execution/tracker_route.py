@@ -93,7 +93,7 @@ class TrackerRoute:
             if self.value() > 0.0:
                 raise
             day = str(np.datetime64(bar.date, "D"))
-            raise AccountError(f"on {day} more had been taken out, or lost, than there was: {problem}") from None
+            raise AccountError(f"on {day} withdrawals and losses had used up the account: {problem}") from None
         self._due = (flow, self.value()) if flow else None
         if tracker.waits or (flows is not None and tracker.fill is not FillMode.CLOSE):
             self.await_open()

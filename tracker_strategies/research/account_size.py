@@ -32,7 +32,7 @@ MOST = 100
 
 
 def account_sizes(smallest: float = 1e5, largest: float = 1e11, per_decade: int = 2) -> tuple[float, ...]:
-    """Sizes of accounts from the smallest to the largest, so many to a power of ten.
+    """Sizes of accounts from the smallest to the largest, with a given number of them per power of ten.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def account_sizes(smallest: float = 1e5, largest: float = 1e11, per_decade: int 
         raise ParameterError(f"the largest account ({high:g}) must be larger than the smallest ({low:g})")
     many = round(steps * math.log10(high / low)) + 1
     if not 2 <= many <= MOST:
-        raise ParameterError(f"a grid of {many} accounts; choose one of 2 to {MOST}")
+        raise ParameterError(f"the grid would have {many} accounts; choose sizes that give 2 to {MOST}")
     return tuple(round(float(size), 2) for size in np.geomspace(low, high, many))
 
 
@@ -62,7 +62,7 @@ def capacity(
     jobs: int | None = None,
     on_row: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
-    """Run a strategy with accounts of several sizes; return the figures of each and the largest that is still worth it.
+    """Run a strategy with accounts of several sizes; return the figures of each and the largest size that keeps both limits.
 
     Parameters
     ----------
@@ -70,17 +70,17 @@ def capacity(
         With volume.
     strategy : str
     params : mapping, optional
-        Of the strategy, those that say how fills depend on volume among them; by default orders take at most a tenth of a bar's
+        Params of the strategy, including those for fills and volume; by default orders take at most a tenth of a bar's
         volume and move the price by the square-root law with a coefficient of 1.
     costs : CostModel, optional
-        Beside the impact; free by default.
+        Costs in addition to the impact; none by default.
     accounts : sequence of float, optional
         Cash at the start; by default those of :func:`account_sizes`.
     max_cost_bps : float, default 10
-        Most that trading may cost per year, in basis points of the account.
+        Largest cost of trading per year, in basis points of the account.
     max_unfilled : float, default 0.05
-        Largest share of the value of all orders that may stay unfilled. An account that cannot trade pays little: cost alone
-        would call it cheap.
+        Largest share of the value of all orders that may stay unfilled. An account that cannot trade pays little, so a
+        limit on cost alone is not enough.
     jobs : int, optional
         Processes; all cores by default.
     on_row : callable, optional
@@ -104,15 +104,15 @@ def capacity(
     sizes = tuple(sorted(set(account_sizes() if accounts is None else map(float, accounts))))
     chosen = {**LIQUIDITY, **(params or {})} if not any((params or {}).get(key) for key in KEYS) else dict(params or {})
     if not sizes:
-        raise ParameterError("no accounts to compare; name at least one")
+        raise ParameterError("there are no accounts to compare; give at least one")
     for cash in (sizes[0], sizes[-1]):
         check_run(panel, strategy, chosen, cash)
     records = _records(panel, strategy, chosen, costs or CostModel(), sizes, jobs, on_row)
     base = records[0].entry.row
     if base is None or base >= panel.n_bars - 2:
         raise DataError(
-            f"an account of {sizes[0]:,.0f} never gets to its target within {panel.n_bars} bars, so that there is nothing to "
-            "compare with; begin with a smaller one, or bring a longer history"
+            f"the smallest account ({sizes[0]:,.0f}) does not reach its target within {panel.n_bars} bars, so nothing can be "
+            "compared with it; begin with a smaller one, or use a longer history"
         )
     rows = [_figures(record, cash, base) for record, cash in zip(records, sizes, strict=True)]
     ends = {

@@ -93,9 +93,13 @@ def _params(learner: type, base: Any, without: Any, called: Mapping[str, str]) -
             continue
         name = called.get(keyword, keyword)
         if name in common:
-            raise ParameterError(f"{name} of {learner.__name__} is a param of every strategy, with another meaning: rename it")
+            raise ParameterError(
+                f"{name} of {learner.__name__} is already a param of every strategy, with another meaning; rename it"
+            )
         if default is inspect.Parameter.empty:
-            raise ParameterError(f"{name} of {learner.__name__} has no default, and a strategy needs one: give it one")
+            raise ParameterError(
+                f"{name} of {learner.__name__} has no default, but every param of a strategy needs one; add a default"
+            )
         found[name] = default
     found = {name: value for name, value in found.items() if name not in without}
     return {name: value for name, value in found.items() if name not in inherited or inherited[name] != value}
@@ -119,7 +123,7 @@ def _docstring(learner: type, own: str | None, params: Mapping[str, Any], called
         for name, default in params.items()
         if f"``{name}``" not in said
     ]
-    said = said or " (beside those of :class:`TrackerStrategy`):"
+    said = said or " (in addition to those of :class:`TrackerStrategy`):"
     return "\n".join([f"{head.rstrip()}\n\nParams{said}", *entries]) if params else text
 
 

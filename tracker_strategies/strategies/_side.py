@@ -64,7 +64,7 @@ def side_information(p: Any) -> SideInformation:
         names.append("signal")
     unknown = [name for name in names if name not in makers]
     if unknown:
-        raise ParameterError(f"side={unknown[0]!r} is unknown; join any of {', '.join(makers)} with '+'")
+        raise ParameterError(f"side={unknown[0]!r} is unknown; choose one of {', '.join(makers)}, or several joined with '+'")
     terms = [makers[name]() for name in dict.fromkeys(names)]
     return terms[0] if len(terms) == 1 else Sum(terms)
 
@@ -73,5 +73,5 @@ def signal_of(p: Any) -> Any:
     """The function of the param ``signal``, or None."""
     signal = getattr(p, "signal", None)
     if signal is not None and not callable(signal):
-        raise ParameterError(f"signal={signal!r} must be a function from a bar to one number per asset")
+        raise ParameterError(f"signal={signal!r} must be a function that takes a bar and returns one number per asset")
     return signal

@@ -55,17 +55,17 @@ def settle_bars(cls: Any, p: Any, infer: Callable[[], BarLength | None], dates: 
         other = getattr(p, new)
         if other is not None and other != value:
             raise ParameterError(
-                f"{old}={value!r} and {new}={other!r} say the same thing; give only {new}, {old} is its old name"
+                f"{old}={value!r} and {new}={other!r} are two values of one param; give only {new} ({old} is its old name)"
             )
         warnings.warn(
-            f"the param {old} is called {new} now; its old name goes with the next release", OldNameWarning, stacklevel=3
+            f"the param {old} is now called {new}; the old name will be removed in the next release", OldNameWarning, stacklevel=3
         )
         setattr(p, new, value)
         setattr(p, old, None)
     length = length_for(p, infer())
     p.bars_per_year = None if length is None else length.per_year
     if p.overnight != "learn" and length is not None and not length.intraday:
-        raise ParameterError(f"overnight={p.overnight!r} is for bars shorter than a day, these are of {length}; leave it out")
+        raise ParameterError(f"overnight={p.overnight!r} needs bars shorter than a day, but these bars are of {length}; omit it")
     given = {name: getattr(p, name) for name in cls.windows}
     settle_windows(cls, p, length)
     _refuse_gone(p)
@@ -74,7 +74,7 @@ def settle_bars(cls: Any, p: Any, infer: Callable[[], BarLength | None], dates: 
         for name, window in given.items():
             if getattr(p, name) > len(dates) and window != usual[name]:
                 warnings.warn(
-                    f"{name}={window!r} is longer than the data: {getattr(p, name)} of {len(dates)} bars",
+                    f"{name}={window!r} is longer than the data: {getattr(p, name)} bars, but there are only {len(dates)}",
                     DataWarning,
                     stacklevel=3,
                 )
@@ -113,8 +113,8 @@ def _for_days(rebalance: str, length: BarLength) -> int | str:
         return 1
     if rebalance == "hourly" or ":" in rebalance:
         raise ParameterError(
-            f"rebalance={rebalance!r} never comes on bars of {length}: it takes bars shorter than a day; choose session-close, "
-            "daily or weekly, for example"
+            f"rebalance={rebalance!r} never happens on bars of {length}: it needs bars shorter than a day; choose another "
+            "schedule, such as session-close, daily or weekly"
         )
     return rebalance
 
@@ -129,12 +129,12 @@ def _bars(name: str, window: Any, length: BarLength | None, *, least: int = 0) -
         if isinstance(problem, ParameterError):
             raise
         raise ParameterError(
-            f"{name}={window!r}: the feeds do not tell how many bars a year has; give bars_per_year, or {name} in bars"
+            f"{name}={window!r}: the feeds do not show how many bars a year has; give bars_per_year, or give {name} in bars"
         ) from None
     if isinstance(window, str) and not window.strip().isdigit():
         warnings.warn(
-            f"{name}={window!r} is taken for {bars} bars, because the feeds do not tell how many bars a session has; give "
-            f"bars_per_year (98280 for minutes of 6.5 hours), or {name} in bars",
+            f"{name}={window!r} is treated as {bars} bars, because the feeds do not show how many bars a session has; give "
+            f"bars_per_year (98280 for minute bars and sessions of 6.5 hours), or give {name} in bars",
             DataWarning,
             stacklevel=4,
         )
@@ -149,12 +149,12 @@ def _refuse_gone(p: Any) -> None:
         sound = isinstance(te, int | float) and 0.0 < te < 1.0
         percent = f"{100.0 * te * math.sqrt(year):.2g}" if sound else "2"
         raise ParameterError(
-            f"te_budget={te!r} was per bar; write max_tracking_error={percent}% (per year of {year:g} bars), a budget that is "
-            "kept on every bar"
+            f"te_budget={te!r}, a budget per bar, was removed; use max_tracking_error={percent}% instead, a budget per year "
+            f"of {year:g} bars, which is checked on every bar"
         )
     if bars is not None:
         raise ParameterError(
-            f"budget_bars={bars!r} is no more: max_tracking_error goes by the last year of bars and has no training; leave it out"
+            f"budget_bars={bars!r} was removed: max_tracking_error uses the last year of bars and needs no training; omit it"
         )
 
 
@@ -214,8 +214,9 @@ def check_alike(target: Any, assets: Sequence[Any]) -> None:
         rarer = kind == (target._timeframe, target._compression) and other.per_year < mine.per_year
         if (mine.unit, mine.size) != (other.unit, other.size) and not rarer:
             raise DataError(
-                f"bars of {target._name} are of {mine}, those of {data._name} of {other}: mixed lengths cannot be compared; "
-                "resample the finer ones (cerebro.resampledata), or name feeds of one length with target= and assets="
+                f"bars of {target._name} are of {mine}, but bars of {data._name} are of {other}: bars of different lengths "
+                "cannot be compared; resample the shorter ones (cerebro.resampledata), or select feeds of one length with "
+                "target= and assets="
             )
 
 

@@ -47,9 +47,9 @@ FloatArray = NDArray[np.float64]
 class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     """Holds the weights of an online algorithm, bar by bar. Subclasses say which: see :meth:`make_algorithm`.
 
-    At the close of bar t it knows x_t, the returns of the assets since bar t-1, and y_t, that of the index. The algorithm turns
-    them into w_{t+1}, the weights for the time after t, and the orders to get there fill as ``fill`` says. On the first bar the
-    start weights are bought.
+    At the close of bar t it knows x_t, the returns of the assets since bar t-1, and y_t, the return of the index. The algorithm
+    turns them into w_{t+1}, the weights for the time after t. The orders for these weights fill as set by ``fill``. On the first
+    bar the start weights are bought.
 
     The feeds may be those of a :class:`datafeeds.SingleIndexData` (fast) or any backtrader feeds. A name on holiday or halted
     keeps its weight and is not traded; one that lists later enters at weight 0 after ``listing_warmup`` bars; one without a bar
@@ -57,35 +57,35 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
 
     Params:
       - ``target`` (None): name of the feed to track. By default the panel's target, or the feed called ``INDEX``
-      - ``assets`` (None): names of the feeds to invest in; by default all that are no targets
+      - ``assets`` (None): names of the feeds to invest in; by default all that are not targets
       - ``blend`` (None): weights of the targets when there are several, whose weighted mean is tracked; equal by default
-      - ``margin`` (None): by how much per year to beat the target, 0.15 or "15%"; one for all targets or one for each ("2%,1%").
-        ``enhance`` is its old name. More than 50 % per year is refused unless ``confirm_margin`` (False) says that it is meant
-      - ``bars_per_year`` (None): what a year is, for ``margin`` and for annualised figures; by default told from the data's own
-        bars: 98280 for minutes, 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
+      - ``margin`` (None): target excess return per year, 0.15 or "15%"; one for all targets or one for each ("2%,1%").
+        ``enhance`` is its old name. More than 50 % per year is refused unless ``confirm_margin`` (False) confirms it
+      - ``bars_per_year`` (None): bars in a year, for ``margin`` and for annualised figures; by default inferred from the data:
+        98280 for minutes, 252 for days, 52 for weeks, 12 for months. ``bars_a_year`` is its old name
       - ``coordinates`` ("weights"): what stays constant while the algorithm is passive: "weights" (as in the papers), or
         "shares": share counts, as in an index; then passive means that no order is sent. See
         :class:`~tracker_strategies.algorithms.Holdings`. "holdings" is its old name
       - ``index_weights`` (None): known weights of the index: a mapping from dates to symbols and weights, or a file of symbol,
-        weight, date. A row counts from the bar after its date. The learner starts there; for ensembles they are the prior too
+        weight, date. A row counts from the bar after its date. The learner starts at them; ensembles also use them as prior
       - ``cash_flows`` (None): money paid in and out: a mapping from dates to amounts, a file of date and amount, or "1000/month"
       - ``mandate`` (None): limits that hold in every decision: a :class:`~tracker_strategies.execution.Mandate`, a mapping of its
-        keys, or the path of a TOML file with them. Every key is a param too, with the same meaning: ``max_names``,
+        keys, or the path of a TOML file with them. Every key is also a param, with the same meaning: ``max_names``,
         ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
         ``max_names_per_group``, ``unmapped``, ``exclude``, ``only``, ``freeze``, ``min_cash``, ``max_turnover``,
         ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``
-      - ``max_tracking_error`` (None): budget for the tracking error per year, 0.02 or "2%", to which a tilt is cut back; for
+      - ``max_tracking_error`` (None): budget for the tracking error per year, 0.02 or "2%", to which a tilt is reduced; for
         strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
         ``budget_bars`` are refused
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
       - ``max_participation`` (None): largest share of a bar's volume that one order may fill, 0.1 or "10%"; ``unfilled``
-        ("carry"): the rest is sent again on the next bars until a rebalance decides anew, or "drop"
+        ("carry"): the rest is sent again on the next bars until the next rebalance, or "drop": it is cancelled
       - ``impact`` (None): "sqrt": fills of q shares move the price by ``impact_coefficient`` (1) times the daily volatility times
         sqrt(q / average daily volume). See :class:`~tracker_strategies.execution.volume.liquidity.Liquidity`
       - ``rebalance`` (1): bars between two rebalances, or their time ("2 hours"); "hourly", "daily", "weekly", "monthly",
         "quarterly", "yearly" (the first bar of each), "monday" to "friday", "month-end" (the last session of a month),
         "session-close", "15:55", "once". See :class:`~tracker_strategies.execution.schedule.Schedule`
-      - ``calendar`` (None): exchange whose sessions tell the end of a month or day, such as "XNYS"; by default the last weekday
+      - ``calendar`` (None): exchange whose sessions give the end of a month or day, such as "XNYS"; by default the last weekday
       - ``listing_warmup`` ("20 sessions"): bars before a newly listed name may be held, as a number or as time ("1 month").
         Sessions of bars of a day or longer are as many bars: :meth:`datafeeds.BarLength.bars`
       - ``delist_after`` ("10 sessions"): bars without a price after which a name counts as delisted, likewise
@@ -95,7 +95,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         names to shares, or the path of a file of holdings; its cash is left to the broker
       - ``trade_from`` (None): first date on which it may trade. On bars before it, it only learns
       - ``capital`` (None): share of the account's cash that is this tracker's, 0.5 for one half. It is needed where several
-        trackers share an account; each then has positions and cash of its own. None: all cash is at its disposal
+        trackers share an account; each then has its own positions and cash. None: it may use all cash
       - ``broker`` ("basket"): fill all orders of a bar at once while nothing else trades in the account and feeds and broker
         allow it, hundreds of times faster; or "ordinary": always one backtrader order per name, with the same outcome
     """
@@ -165,7 +165,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.targets = find_targets(self.datas, self.p.target)
         self.assets = find_assets(self.datas, self.targets, self.p.assets)
         if not len(self.assets):
-            raise UniverseError(f"only the target {self.targets[0]._name!r} was added; add the assets to invest in as feeds")
+            raise UniverseError(f"the target {self.targets[0]._name!r} is the only feed; add the assets to invest in as feeds")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
         settle_feeds(type(self), self.p, self.targets[0], self.assets)
         self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
@@ -185,7 +185,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         """
         if cls.learner is None:
             raise NotImplementedError(
-                f"{cls.__name__} must say which algorithm it runs: set learner, or override "
+                f"{cls.__name__} must name the algorithm that it runs: set learner, or override "
                 "make_algorithm(cls, p, symbols, n_targets)"
             )
         return cls.learner(len(symbols), **cls.options(p, symbols, n_targets))

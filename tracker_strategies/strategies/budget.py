@@ -35,14 +35,16 @@ def check_budget(cls: Any, p: Any, n_bars: int | None = None) -> None:
         return
     refuse_budget(cls, p.max_tracking_error)
     budget, year = fraction("max_tracking_error", p.max_tracking_error, above=0.0), p.bars_per_year
-    told = f"max_tracking_error={p.max_tracking_error!r} is an error of {100.0 * budget:g} % per year, and"
+    told = f"max_tracking_error={p.max_tracking_error!r} is a tracking error of {100.0 * budget:g} % per year, but"
     if year is None:
-        raise ParameterError(f"{told} the feeds do not tell how many bars a year has; give bars_per_year, 252 for days")
+        raise ParameterError(f"{told} the feeds do not show how many bars a year has; give bars_per_year, 252 for daily bars")
     if year < LEAST_YEAR:
-        raise ParameterError(f"{told} a year of {year:g} bars is too short to judge it by; it takes {LEAST_YEAR}, as with weeks")
+        raise ParameterError(
+            f"{told} a year of {year:g} bars is too short to measure it; use at least {LEAST_YEAR} bars per year (weekly bars)"
+        )
     least = max(LEAST_BARS, math.ceil(year / 4.0))
     if n_bars is not None and n_bars < least:
-        raise ParameterError(f"{told} {n_bars} bars are too few to judge it by; it takes {least}, or leave it out")
+        raise ParameterError(f"{told} {n_bars} bars are too few to measure it; use at least {least} bars, or omit it")
 
 
 def lam_of(p: Any, n_assets: int) -> Any:
@@ -65,7 +67,7 @@ def within_budget(p: Any, n_targets: int, learner: OnlineAlgorithm, plain: Onlin
     if p.max_tracking_error is None:
         return learner
     if p.bars_per_year is None:
-        raise ParameterError("max_tracking_error is an error per year; give bars_per_year, 252 for days")
+        raise ParameterError("max_tracking_error is a tracking error per year; give bars_per_year, too: 252 for daily bars")
     return Budgeted(
         learner.n_assets,
         learner=learner,

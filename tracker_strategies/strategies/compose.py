@@ -42,7 +42,8 @@ def settle_mandate(cls: Any, p: Any, symbols: tuple[str, ...]) -> Mandate:
 def settle_coordinates(p: Any) -> None:
     """Refuse coordinates that are unknown; the old word for share counts becomes the new one."""
     if p.coordinates == "holdings":
-        warnings.warn("coordinates='holdings' is called 'shares' now; its old name goes with the next release", OldNameWarning, 2)
+        said = "coordinates='holdings' is now called 'shares'; the old name will be removed in the next release"
+        warnings.warn(said, OldNameWarning, 2)
         p.coordinates = "shares"
     if p.coordinates not in ("weights", "shares"):
         raise ParameterError(f"coordinates={p.coordinates!r} is unknown; choose weights or shares")

@@ -58,10 +58,10 @@ def _names(wanted: Any) -> list[str]:
     parts = wanted.split(",") if isinstance(wanted, str) else list(wanted) if isinstance(wanted, Iterable) else [wanted]
     asked = [str(part).strip() for part in parts]
     if not asked or not all(asked):
-        raise UniverseError(f"assets={wanted!r} names no feed; give names such as AAPL,MSFT, or leave it out for all")
+        raise UniverseError(f"assets={wanted!r} names no feed; give names such as AAPL,MSFT, or omit it to use all feeds")
     twice = [name for i, name in enumerate(asked) if name in asked[:i]]
     if twice:
-        raise UniverseError(f"assets names {twice[0]!r} twice")
+        raise UniverseError(f"assets={wanted!r} names {twice[0]!r} twice; give each name once")
     return asked
 
 
@@ -69,7 +69,8 @@ def _check_present(asked: Sequence[str], names: Sequence[str]) -> None:
     missing = [name for name in asked if name not in names]
     if missing:
         more = ", ..." if len(names) > 5 else ""
-        raise UniverseError(f"no feed named {missing[0]!r} to invest in among {', '.join(names[:5])}{more} ({len(names)} feeds)")
+        shown = ", ".join(names[:5])
+        raise UniverseError(f"assets: no feed is named {missing[0]!r}; choose among the {len(names)} feeds {shown}{more}")
 
 
 def is_plain_feed(data: Any) -> bool:
@@ -97,6 +98,6 @@ def find_targets(datas: Sequence[Any], wanted: str | Sequence[str] | None) -> li
     asked = (wanted,) if isinstance(wanted, str) else tuple(wanted)
     missing = [name for name in asked if name not in names]
     if missing:
-        shown = ", ".join(names[:5])
-        raise UniverseError(f"no feed named {missing[0]!r} to track among {shown}, ... ({len(names)} feeds); pass target=NAME")
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise UniverseError(f"target: no feed is named {missing[0]!r}; pass target=NAME, one of the {len(names)} feeds {shown}")
     return [known[names.index(name)] for name in asked]

@@ -70,11 +70,11 @@ def is_strategy(name: str) -> bool:
 def check_name(name: str) -> None:
     """Raise :class:`ParameterError` for a word that can be no strategy; a file or a module behind it is not opened."""
     if name.endswith((".py", ":")) or name.startswith(":"):
-        raise ParameterError(f"{name!r} is half of a name; write path/to/file.py:Class for a class in a file")
+        raise ParameterError(f"{name!r} is incomplete; write path/to/file.py:Class for a class in a file")
     if not is_strategy(name) and ":" not in name:
         raise ParameterError(
             f"unknown strategy {name!r}{did_you_mean(name, NAMES)}; choose one of {', '.join(NAMES)}, or path/to/file.py:Class "
-            "for one of your own"
+            "for your own"
         )
 
 
@@ -92,7 +92,8 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
     check_name(name)
     if is_strategy(name):
         if name in OLD_NAMES:
-            warnings.warn(f"{name} is called {OLD_NAMES[name]} now; its old name goes with the next release", OldNameWarning, 2)
+            said = f"{name} is now called {OLD_NAMES[name]}; the old name will be removed in the next release"
+            warnings.warn(said, OldNameWarning, 2)
         family, cls = NAMES[OLD_NAMES.get(name) or _BY_CLASS.get(name, name)]
         found: type[TrackerStrategy] = getattr(importlib.import_module(f"tracker_strategies.strategies.{family}"), cls)
         return found
@@ -105,15 +106,17 @@ def load_strategy(name: str) -> type[TrackerStrategy]:
         own = getattr(module, attribute, None)
         if own is None:
             classes = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__]
-            raise LookupError(f"no {attribute} in it; its classes are {', '.join(classes) or 'none'}")
+            raise LookupError(f"it has no class {attribute}; its classes are {', '.join(classes) or 'none'}")
         if isinstance(own, type) and issubclass(own, OnlineAlgorithm):
             own = strategy_of(own)
     except (Exception, SystemExit) as problem:  # a user's file may raise anything while it is imported
         raise ParameterError(f"cannot load the strategy {name!r}: {_told(problem)}") from problem
     if not (isinstance(own, type) and issubclass(own, TrackerStrategy)):
-        raise ParameterError(f"{name!r} is neither a TrackerStrategy nor a learner; derive it from one, or from OnlineAlgorithm")
+        raise ParameterError(f"{name!r} is neither a strategy nor a learner; derive it from TrackerStrategy or OnlineAlgorithm")
     if vars(own).get("alias_name") in NAMES and not own.__module__.startswith("tracker_strategies."):
-        raise ParameterError(f"{name!r} calls itself {own.alias_name!r}, as a strategy of this project does; choose another name")
+        raise ParameterError(
+            f"{name!r}: its alias_name {own.alias_name!r} is the name of a built-in strategy; choose another one"
+        )
     return own
 
 
@@ -129,7 +132,7 @@ def failure_of(strategy: type[TrackerStrategy], problem: Exception) -> Exception
         if Path(frame.filename).absolute() == Path(file or "").absolute()
     ]
     place = f" (line {lines[-1]} of {file})" if lines else ""
-    return ParameterError(f"{own.__name__} raised {_told(problem)}{place}; mend it, or the parameters that it was given")
+    return ParameterError(f"{own.__name__} raised {_told(problem)}{place}; fix it, or change the parameters given to it")
 
 
 def _told(problem: BaseException) -> str:
@@ -202,8 +205,8 @@ def refuse_budget(cls: type[TrackerStrategy], budget: Any) -> None:
     """Raise :class:`ParameterError` for a tracking-error budget where there is no tilt that could be cut."""
     if not cls.tilts:
         raise ParameterError(
-            f"{cls.alias_name or cls.__name__} has no tilt to cut back, so that max_tracking_error={budget!r} cannot be kept; "
-            f"leave it out, or choose one of {', '.join(TILTED)}"
+            f"{cls.alias_name or cls.__name__} has no tilt to reduce, so it cannot use max_tracking_error={budget!r}; "
+            f"omit it, or choose one of {', '.join(TILTED)}"
         )
 
 

@@ -44,7 +44,7 @@ def overnight_of(p: Any) -> Overnight | None:
         return None
     if p.coordinates != "weights":
         raise ParameterError(
-            f"overnight={p.overnight!r} is for coordinates='weights': share counts have to follow prices through the night; "
-            "leave it out, or choose a strategy and coordinates='weights'"
+            f"overnight={p.overnight!r} needs coordinates='weights', because share counts must follow prices overnight, too; "
+            "omit it, or choose a strategy with coordinates='weights'"
         )
     return Overnight(p.overnight)

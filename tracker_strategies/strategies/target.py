@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 #: Largest margin per year that is taken without a confirmation: what is beyond it is more often a slip of the unit than a wish.
 USUAL_MARGIN = 0.5
-_YEAR = "the number of bars in a year, positive: 252 for days, 52 for weeks, 12 for months"
+_YEAR = "a positive number of bars per year: 252 for daily, 52 for weekly, 12 for monthly bars"
 
 
 class Target:
@@ -142,7 +142,7 @@ def _growth(given: Any, n_targets: int, bars_per_year: Any, confirmed: bool) -> 
         return None
     if bars is None:
         raise ParameterError(
-            f"margin={given!r} is a margin per year, and the feeds do not tell how many bars a year has; "
+            f"margin={given!r} is a margin per year, but the feeds do not show how many bars a year has; "
             f"give bars_per_year, {_YEAR}"
         )
     return np.asarray(np.broadcast_to((1.0 + margins) ** (1.0 / bars), n_targets))
@@ -164,7 +164,7 @@ def _margins(given: Any, confirmed: bool) -> FloatArray:
             f"write {largest:g}% for {largest:g} percent per year, or " if abs(largest) >= 1.0 and "%" not in str(given) else ""
         )
         raise ParameterError(
-            f"margin={given!r} is {100.0 * largest:g} % per year, beyond the usual {100.0 * USUAL_MARGIN:g} %; "
-            f"{slip}give confirm_margin=True if that is meant"
+            f"margin={given!r} is {100.0 * largest:g} % per year, above the usual limit of {100.0 * USUAL_MARGIN:g} %; "
+            f"{slip}give confirm_margin=True if you mean it"
         )
     return margins

@@ -286,7 +286,7 @@ class Tracker(MarketFills):
         """The names that may be held, in the order of the algorithm."""
         mine = self._in(active)
         if mine is not None and not mine.any():
-            raise UniverseError("no asset can be held: all that are not excluded are unlisted, in warm-up or delisted")
+            raise UniverseError("no asset can be held: each one is excluded, unlisted, in warm-up or delisted")
         return mine
 
     def _out(self, weights: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Checks for learners and strategies, for those of users as well: no pytest needed, a named error for each broken promise."""
+"""Checks for learners and strategies, also for your own: no pytest needed, and a named error for each broken promise."""
 
 import lazy_loader
 

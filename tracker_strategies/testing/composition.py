@@ -79,13 +79,15 @@ def check_chain(chain: Chain, name: str, learner: OnlineAlgorithm, seed: int = 0
         try:
             built(chain, learner)
         except ParameterError as refusal:
-            _require(bool(WAY_OUT.search(str(refusal))), f"{words} is refused without a way out: {refusal}")
+            _require(
+                bool(WAY_OUT.search(str(refusal))), f"{words} is refused, but the message does not say what to do: {refusal}"
+            )
             return
-        raise AssertionError(f"{words} breaks a promise of one of its parts, and is not refused")
+        raise AssertionError(f"{words} breaks a promise of one of its parts, but is not refused")
     weights = path(built(chain, learner), seed)
     for t, w in enumerate(weights):
         _require(bool(w.min() >= 0.0), f"{words}: a weight of {w.min()} after round {t}")
-        _require(abs(float(w.sum()) - 1.0) <= 1e-12, f"{words}: the weights add up to {w.sum()} after round {t}")
+        _require(abs(float(w.sum()) - 1.0) <= 1e-12, f"{words}: the weights sum to {w.sum()} after round {t}")
         _require(SETS[name].contains(w, 1e-9), f"{words}: {w} is outside of the set after round {t}")
     for place, idle in itertools.product(range(len(chain) + 1) if len(chain) < 3 else (), IDENTITIES):
         longer = (*chain[:place], idle, *chain[place:])

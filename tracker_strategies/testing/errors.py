@@ -20,7 +20,7 @@ class LookAheadError(CheckError):
 def require(kept: Any, words: str = "") -> None:
     """Raise an AssertionError unless a condition holds; unlike an assert statement also under ``python -O``."""
     if not kept:
-        raise AssertionError(words or "it does not")
+        raise AssertionError(words or "this is not so")
 
 
 @contextmanager
@@ -29,9 +29,9 @@ def raises(kind: type[Exception], words: str = "", what: str = "it") -> Iterator
     try:
         yield
     except kind as problem:
-        require(words in str(problem), f"{what} is refused with {str(problem)!r}, which does not say {words!r}")
+        require(words in str(problem), f"{what} is refused with {str(problem)!r}, which does not contain {words!r}")
     else:
-        raise AssertionError(f"{what} is not refused with {kind.__name__}")
+        raise AssertionError(f"{what} does not raise {kind.__name__}")
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def check_learner(
     chosen = _that_apply(made) if only is None else tuple(only)
     for name in chosen:
         if name not in CHECKS:
-            raise ParameterError(f"there is no check {name!r}; choose among {', '.join(CHECKS)}")
+            raise ParameterError(f"there is no check {name!r}; choose one of {', '.join(CHECKS)}")
         check = CHECKS[name]
         with promise((check.__doc__ or name).strip().rstrip("."), _shown(made)):
             if name == "adversarial_rounds":

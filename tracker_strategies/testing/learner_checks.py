@@ -49,7 +49,7 @@ def check_clone_is_independent(make: Make) -> None:
 
 
 def check_many_rounds_at_once_equal_one_by_one(make: Make) -> None:
-    """run(X, Y) is update, round by round."""
+    """run(X, Y) equals update, round by round."""
     X, Y = market(6, 25, seed=2)
     one, other = make.trained(), make.trained()
     expected = np.vstack([one.weights, run(one, X, Y)])
@@ -85,7 +85,7 @@ def check_state_round_trip(make: Make) -> None:
 
 
 def check_state_is_not_shared(make: Make) -> None:
-    """Whoever changes a state that was handed out changes nothing in the learner."""
+    """Changing a state that was handed out changes nothing in the learner."""
     learner = make.trained()
     before = fingerprint(learner)
     state = learner.state_dict()
@@ -96,7 +96,7 @@ def check_state_is_not_shared(make: Make) -> None:
 
 
 def check_broken_state_is_refused(make: Make) -> None:
-    """A state that is not its own is a ParameterError."""
+    """A state of another kind raises a ParameterError."""
     cls, state = type(make(3)), make.trained(3).state_dict()
     for broken in (
         {},
@@ -221,7 +221,7 @@ BAD_MASKS = {
 
 
 def check_bad_input_changes_nothing(make: Make) -> None:
-    """Bad input is an InputError and changes nothing."""
+    """Bad input raises an InputError and changes nothing."""
     learner, (X, Y) = make.trained(), market(6, 10, seed=7)
     before, expected = fingerprint(learner), run(learner.clone(), X, Y)
     attempts: list[Callable[[], Any]] = []
@@ -275,7 +275,7 @@ def check_the_layout_of_the_input_changes_no_bit(make: Make) -> None:
 
 
 def check_bad_number_of_assets(make: Make) -> None:
-    """A bad number of assets is a ParameterError."""
+    """A bad number of assets raises a ParameterError."""
     learner = make(5)
     cls: Any = type(learner)
     given = list(inspect.signature(cls).parameters.values())[1:]

@@ -80,4 +80,7 @@ def without(*gone: int, n: int = 6) -> Mask:
 
 def assert_on_simplex(w: FloatArray) -> None:
     """Raise an AssertionError unless weights are finite, >= 0 and sum to 1 within 1e-12."""
-    require(np.isfinite(w).all() and (w >= 0.0).all() and abs(w.sum() - 1.0) <= 1e-12, f"{w} are no portfolio weights")
+    require(
+        np.isfinite(w).all() and (w >= 0.0).all() and abs(w.sum() - 1.0) <= 1e-12,
+        f"{w} are not portfolio weights, finite, >= 0 and of sum 1",
+    )

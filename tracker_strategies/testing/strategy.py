@@ -48,7 +48,7 @@ def check_parity(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> None:
 
 
 def check_paper(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> None:
-    """A paper account that is stepped session by session decides and earns what the backtest does."""
+    """A paper account that runs session by session decides and earns the same as the backtest."""
     truth = backtest(panel, cls, params, costs=COSTS)
     start = str(panel.dates[0].astype("datetime64[D]"))
     with tempfile.TemporaryDirectory() as place:
@@ -89,7 +89,7 @@ def check_feed_order(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> No
 
 
 def check_state(cls: Any, panel: MarketPanel, params: dict[str, Any]) -> None:
-    """What the algorithm has learned goes out and comes back in mid-run, and continues bit by bit."""
+    """The state of the algorithm can be saved and restored in mid-run, and continues bit by bit."""
     seen = np.isfinite(panel.close)
     close = np.where(seen, panel.close, 1.0)
     X = np.where(seen[1:] & seen[:-1], close[1:] / close[:-1] - 1.0, 0.0)
@@ -116,7 +116,10 @@ def check_composition_of_params(cls: Any, panel: MarketPanel, params: dict[str, 
         try:
             decisions: Any = replay(panel, cls, params | asked).decisions
         except ParameterError as refused:
-            require(any(name in str(refused) for name in (*ASKED, "Holdings")), f"{asked} is refused without a name: {refused}")
+            require(
+                any(name in str(refused) for name in (*ASKED, "Holdings")),
+                f"{asked} is refused, but the message names none of it: {refused}",
+            )
             continue
         np.testing.assert_allclose(decisions.sum(axis=1), 1.0, rtol=0, atol=1e-9, err_msg=f"sum of weights, {asked}")
         require(decisions.min() >= 0.0, f"a negative weight, {asked}")
@@ -166,7 +169,7 @@ def check_strategy(
     check_params(cls, chosen)
     for name in CHECKS if only is None else only:
         if name not in CHECKS:
-            raise ParameterError(f"there is no check {name!r}; choose among {', '.join(CHECKS)}")
+            raise ParameterError(f"there is no check {name!r}; choose one of {', '.join(CHECKS)}")
         check = CHECKS[name]
         bars = 22 if name == "paper" else 60
         markets = [random_panel(bars, 6, seed=3, ohlc=True, gaps=gaps) for gaps in (False, True)] if panel is None else [panel]

@@ -13,14 +13,14 @@ NOBODY = np.zeros(6, dtype=bool)
 
 
 def check_full_masks_are_no_masks(make: Make) -> None:
-    """Masks that allow everything are no masks."""
+    """Masks that allow everything change nothing."""
     X, Y = market(6, 15, seed=11)
     everybody = ~NOBODY
     np.testing.assert_array_equal(run(make.trained(), X, Y, active=everybody, observed=everybody), run(make.trained(), X, Y))
 
 
 def check_inactive_assets_hold_nothing_and_say_nothing(make: Make) -> None:
-    """Inactive assets hold nothing, and their returns are not looked at."""
+    """Inactive assets have weight 0, and their returns are not used."""
     X, Y = market(6, 15, seed=12)
     active = without(1, 4)
     poisoned = X.copy()
@@ -34,7 +34,7 @@ def check_inactive_assets_hold_nothing_and_say_nothing(make: Make) -> None:
 
 
 def check_inactive_assets_might_as_well_not_exist(make: Make) -> None:
-    """Inactive assets might as well not exist."""
+    """With inactive assets, the result is the same as without these assets."""
     X, Y = market(6, 30, seed=13)
     active = without(0, 3)
     np.testing.assert_allclose(run(make(6), X, Y, active=active)[:, active], run(make(4), X[:, active], Y), rtol=0, atol=1e-12)
@@ -64,7 +64,7 @@ def check_returning_asset_is_a_newcomer(make: Make) -> None:
 
 
 def check_unseen_assets_are_frozen(make: Make) -> None:
-    """Unseen assets keep their weights, and their returns are not looked at."""
+    """Unseen assets keep their weights, and their returns are not used."""
     X, Y = market(6, 15, seed=16)
     observed = without(0, 3)
     poisoned = X.copy()
@@ -79,7 +79,7 @@ def check_unseen_assets_are_frozen(make: Make) -> None:
 
 
 def check_nothing_moves_when_nobody_is_seen(make: Make) -> None:
-    """Nothing moves when nobody is seen."""
+    """Nothing moves when no asset is seen."""
     learner = make.trained()
     before = learner.weights
     np.testing.assert_array_equal(learner.update(np.full(6, np.nan), 0.02, observed=NOBODY), before)
@@ -102,7 +102,7 @@ def check_restricting_twice_changes_nothing_more(make: Make) -> None:
 
 
 def check_restriction_and_update_agree(make: Make) -> None:
-    """Restricting before a round and in it are the same."""
+    """Restricting the assets before a round and in it gives the same result."""
     X, Y = market(6, 1, seed=17)
     restricted, direct = make.trained(), make.trained()
     restricted.restrict(without(1))
@@ -131,7 +131,7 @@ def check_weights_stay_on_the_simplex_in_a_restless_universe(make: Make) -> None
 
 
 def check_last_holder_leaves(make: Make) -> None:
-    """When the last holder leaves, whoever may be held takes over, frozen or new."""
+    """When the last asset with a weight leaves, those that may be held take over, frozen or new."""
     learner = make(4)
     learner.restrict(without(2, 3, n=4))
     w = learner.update(np.full(4, np.nan), 0.01, active=without(0, 1, n=4))

@@ -172,7 +172,7 @@ def test_with_the_weights_of_the_index_names_show_what_they_add_to_them():
     assert line[-1] == pytest.approx(x.sum() / 8.0 + found.index[-1] / 8.0 - found.index[-1], abs=1e-12)
     own = plain.names[PANEL.symbols[0]].iloc[-1] - (x[0] - found.index[-1]) / 8.0
     assert found.names[PANEL.symbols[0]].iloc[-1] == pytest.approx(own, abs=1e-15)
-    with pytest.raises(DataError, match="one finite row per bar"):
+    with pytest.raises(DataError, match="must be finite, one row per bar"):
         attribute(record, b[1:])
 
 

@@ -103,11 +103,11 @@ def test_other_objectives_are_judged_by_what_they_are_the_mean_of():
 
 def test_what_cannot_be_judged_is_refused_by_name_or_left_open():
     e = errors()
-    with pytest.raises(ParameterError, match="'z' is none of the runs: choose one of a, b"):
+    with pytest.raises(ParameterError, match="'z' is not one of the runs: choose one of a, b"):
         judge(named(e), "z")
     with pytest.raises(ParameterError, match="at least one"):
         judge({})
-    with pytest.raises(DataError, match=r"500 \(a\), 499 \(b\)"):
+    with pytest.raises(DataError, match=r"500 bars \(a\), 499 bars \(b\)"):
         judge({"a": e[0], "b": e[1][1:]})
     with pytest.raises(DataError, match="not finite"):
         judge({"a": e[0], "b": np.where(np.arange(500) == 7, np.nan, e[1])})

@@ -124,7 +124,7 @@ def test_runs_that_cannot_be_compared_are_refused_and_nothing_is_written(tmp_pat
         comparison([broke], tmp_path / "page.html")
     with pytest.raises(ParameterError, match="no runs"):
         comparison([], tmp_path / "page.html")
-    with pytest.raises(DataError, match=r"no run folder: it has no run\.json"):
+    with pytest.raises(DataError, match=r"not a run folder: it has no run\.json"):
         comparison([tmp_path], tmp_path / "page.html")
     with pytest.raises(OutputError, match="it is a folder"):
         comparison(RUNS, tmp_path)

@@ -117,19 +117,19 @@ def test_an_account_that_begins_invested_keeps_its_turnover_from_the_first_rebal
 
 def test_what_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
     for run in (backtest, replay):
-        with pytest.raises(AccountError, match="TSLA is held and not in the data"):
+        with pytest.raises(AccountError, match="TSLA is held but not in the data"):
             run(PANEL, "pa", {"holdings": {"TSLA": 1.0}})
-        with pytest.raises(ParameterError, match="must be an Account, a mapping from names to shares, or the path"):
+        with pytest.raises(ParameterError, match="must be an Account, a mapping of name to shares, or the path"):
             run(PANEL, "pa", {"holdings": 3})
         with pytest.raises(ParameterError, match="trade_from='soon' must be a date"):
             run(PANEL, "pa", {"trade_from": "soon"})
-        with pytest.raises(ParameterError, match="the data end on"):
+        with pytest.raises(ParameterError, match="is after the end of the data"):
             run(PANEL, "pa", {"trade_from": "2099-01-01"})
         with pytest.raises(ParameterError, match=r"cash=0\.0 must be positive"):
             run(PANEL, "pa", {}, cash=0.0)
     young = random_panel(40, 5, seed=3, gaps=True)
     late = next(name for i, name in enumerate(young.symbols) if np.isnan(young.close[0, i]))
-    with pytest.raises(AccountError, match=f"{late} is held and has no price on"):
+    with pytest.raises(AccountError, match=f"{late} is held but has no price on"):
         backtest(young, "pa", {"holdings": {late: 1.0}})
     cerebro = bt.Cerebro(stdstats=False, preload=False, runonce=False)
     for feed in ordinary_feeds(PANEL):
@@ -166,7 +166,7 @@ def test_holdings_of_a_paper_account_are_refused_by_name(folder: Path) -> None:
             open_account(folder / "a", PANEL, **options)
         assert not (folder / "a").exists()
 
-    refused(AccountError, "TSLA is held and not in the data", holdings=Account(1.0, {"TSLA": 1.0}))
+    refused(AccountError, "TSLA is held but not in the data", holdings=Account(1.0, {"TSLA": 1.0}))
     refused(ParameterError, "the holdings already state the cash", holdings=Account(1.0, HELD), cash=5.0)
     refused(ParameterError, "an account at Alpaca has its own holdings", holdings=Account(1.0, HELD), broker="alpaca")
     refused(ParameterError, "the parameter trade_from is for backtests", params={"trade_from": DAY})

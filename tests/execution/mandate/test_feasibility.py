@@ -1,6 +1,7 @@
 """Limits that cannot hold together are refused before a run, with the arithmetic; those that can are not."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -46,22 +47,26 @@ def accepted(asked, listed=None, **options):
 REFUSED = {
     "names and caps": (
         limits(100, 0.05, max_names=10, min_cash=0.01),
-        "max_names=10 and max_weight=5 %: 10 names of at most 5 % hold 50 %, not 99 %; raise one of them or min_cash",
+        "max_names=10 and max_weight=5 %: 10 names of at most 5 % hold 50 % together, but 99 % "
+        "must be invested; raise one of them or min_cash",
     ),
-    "caps alone": (limits(12, 0.05), "max_weight=5 %: 12 names of at most 5 % hold 60 %, not 100 %"),
-    "caps that differ": (limits(3, [0.1, 0.2, 0.3]), "max_weight: 3 names of at most 10 % to 30 % hold 60 %, not 100 %"),
-    "a hair too little": (limits(3, 0.33333), "hold 99.999 %, not 100 %"),
+    "caps alone": (limits(12, 0.05), "max_weight=5 %: 12 names of at most 5 % hold 60 % together, but 100 % must be invested"),
+    "caps that differ": (
+        limits(3, [0.1, 0.2, 0.3]),
+        "max_weight: 3 names of at most 10 % to 30 % hold 60 % together, but 100 % must be invested",
+    ),
+    "a hair too little": (limits(3, 0.33333), "hold 99.999 % together, but 100 % must be invested"),
     "sector caps": (
         limits(4, groups=[group("A", [0, 1], upper=0.3), group("B", [2, 3], upper=0.4)]),
-        "max_sector: 2 sectors hold at most 70 %, not 100 %; raise max_sector or min_cash",
+        "max_sector: 2 sectors hold at most 70 %, but 100 % must be invested; raise max_sector or min_cash",
     ),
     "sector caps and caps": (
         limits(5, 0.25, groups=[group("A", [0], upper=0.3), group("B", [1, 2, 3, 4], upper=0.4)]),
-        "max_sector and max_weight=25 %: 2 sectors hold at most 65 %, not 100 %",
+        "max_sector and max_weight=25 %: 2 sectors hold at most 65 %, but 100 % must be invested",
     ),
     "countries": (
         limits(4, groups=[group(c, [i, i + 2], upper=0.4, grouping="country") for i, c in enumerate(("US", "CH"))]),
-        "max_country: 2 countries hold at most 80 %, not 100 %",
+        "max_country: 2 countries hold at most 80 %, but 100 % must be invested",
     ),
     "floor above cap": (
         limits(4, groups=[group("A", [0, 1], 0.3, 0.2)]),
@@ -77,14 +82,14 @@ REFUSED = {
     ),
     "floors above everything": (
         limits(4, min_cash=0.01, groups=[group("A", [0, 1], 0.6), group("B", [2, 3], 0.5)]),
-        "min_sector: the floors of 2 sectors sum to 110 %, more than 99 %",
+        "min_sector: the floors of 2 sectors sum to 110 %, but only 99 % can be invested",
     ),
     "floors need names": (
         limits(9, 0.2, max_names=5, groups=[group("A", [0, 1, 2], 0.5), group("B", [3, 4, 5], 0.41)]),
         "max_names=5 and min_sector: the floors of 2 sectors need at least 6 names",
     ),
     "must above cap": (limits(9, 0.2, [0] * 9, [0.3] + [0] * 8), "must_hold S000=30 % is above its max_weight=20 %"),
-    "must above everything": (limits(3, 1.0, 0.0, 0.4), "must_hold: 3 names take at least 120 %, more than 100 %"),
+    "must above everything": (limits(3, 1.0, 0.0, 0.4), "must_hold: 3 names take at least 120 %, but only 100 % can be invested"),
     "must above names": (limits(3, 1.0, 0.0, 0.1, max_names=2), "max_names=2 and must_hold: 3 names must be held"),
     "must above sector": (
         limits(4, 1.0, 0.0, [0.2, 0.2, 0, 0], groups=[group("A", [0, 1], upper=0.3)]),
@@ -95,9 +100,12 @@ REFUSED = {
     "min above max": (limits(30, 0.05, 0.06), "min_weight=6 % is above max_weight=5 % for S000 and 29 more"),
     "a gap": (
         limits(9, 0.3, 0.28, min_cash=0.01),
-        "min_weight=28 % and max_weight=30 %: 3 names of at most 30 % hold 90 %, 4 at least 112 %, never 99 %",
+        "min_weight=28 % and max_weight=30 %: 3 names of at most 30 % hold 90 % together and 4 names at least 112 %",
     ),
-    "one name is too much": (limits(9, 1.0, 0.995, min_cash=0.01), "one name holds at least 99.5 %, not 99 %"),
+    "one name is too much": (
+        limits(9, 1.0, 0.995, min_cash=0.01),
+        "one name takes at least 99.5 %, but only 99 % can be invested",
+    ),
     "all excluded": (limits(3, 0.0), "none of the 3 listed names may be bought: 3 are excluded"),
     "all frozen": (limits(3, frozen=[0, 1, 2]), "0 are excluded or capped at 0, 3 are frozen without a holding"),
     "no money": (limits(3, min_cash=1.0), "min_cash=100 %: nothing is left to invest"),
@@ -146,7 +154,7 @@ def test_only_together_contradictions_name_their_limits():
     groups = [group(f"G{k}", range(k, 40, 4), upper=0.25) for k in range(4)]
     text = said(limits(40, 0.1, max_names=10, groups=groups))
     assert text == (
-        "max_names=10, max_sector and max_weight=10 % cannot hold together: the most that can be invested is 90 %, not 100 %; "
+        "max_names=10, max_sector and max_weight=10 % cannot hold together: at most 90 % can be invested, but 100 % must be; "
         "loosen one of them or raise min_cash"
     )
 
@@ -154,30 +162,32 @@ def test_only_together_contradictions_name_their_limits():
 def test_a_minimum_weight_that_does_not_fit_between_floor_and_cap_of_a_sector():
     groups = [group("A", range(5), 0.1, 0.12), group("B", range(5, 10))]
     text = said(limits(10, 0.3, [0.13] * 5 + [0.0] * 5, max_names=4, groups=groups))
-    assert text == "max_sector, min_sector and min_weight cannot hold together, whatever is invested; loosen one of them"
+    assert text == "max_sector, min_sector and min_weight cannot hold together, even if nothing is invested; loosen one of them"
 
 
 def test_several_contradictions_at_once_still_name_one():
     groups = [group(f"G{k}", range(k, 40, 4), upper=0.25) for k in range(4)]
     groups += [group(f"C{k}", range(20 * k, 20 * k + 20), 0.0, 0.5, 4, "country") for k in range(2)]
     text = said(limits(40, 0.1, max_names=10, groups=groups))
-    assert "cannot hold together: the most that can be invested is" in text
+    assert re.search("cannot hold together: at most .* can be invested, but 100 % must be", text)
 
 
 def test_headroom_is_mentioned():
     text = said(limits(20, 0.05 * 0.95), headroom=0.05)
-    assert text.endswith("hold 95 %, not 100 %; raise max_weight or min_cash (caps and floors with headroom=5 %)")
+    assert text.endswith(
+        "hold 95 % together, but 100 % must be invested; raise max_weight or min_cash (caps and floors with headroom=5 %)"
+    )
 
 
 def test_an_account_too_small_for_any_lot():
     prices = np.array([300.0, 105.3, np.nan])
     listed = np.isfinite(prices)
     text = said(limits(3), listed, prices=prices, cash=100.0, lot=1.0)
-    assert text.startswith("the cheapest lot of 1 share of S001 costs 105.3, and the account has 100")
+    assert text.startswith("the cheapest lot of 1 share of S001 costs 105.3, but the account has 100")
     text = said(limits(3, min_cash=0.1), listed, prices=prices, cash=110.0, lot=1.0)
-    assert "of which min_cash=10 % stays" in text
+    assert "of which min_cash=10 % must stay in cash" in text
     text = said(limits(3, 0.5), listed, prices=prices, cash=200.0, lot=1.0)
-    assert "max_weight=50 % of it is 100, and no name can be bought" in text
+    assert "max_weight=50 % of it is 100, so no name can be bought" in text
     text = said(limits(3), listed, prices=prices, cash=10_000.0, lot=100.0)
     assert "the cheapest lot of 100 shares of S001 costs 10530" in text
     accepted(limits(3), listed, prices=prices, cash=106.0, lot=1.0)
@@ -189,11 +199,11 @@ def test_a_lot_dearer_than_its_cap_can_never_be_bought():
     asked = limits(20, 0.05)
     np.testing.assert_array_equal(unbuyable(asked, prices, 1000.0, 1.0), prices > 50)
     text = said(asked, prices=prices, cash=1000.0, lot=1.0)
-    assert "10 names of at most 5 % hold 50 %, not 100 %" in text
+    assert "10 names of at most 5 % hold 50 % together, but 100 % must be invested" in text
     assert "10 names are left out because one lot costs more than their cap, such as S010 at 60" in text
     accepted(asked, prices=prices, cash=1200.0, lot=1.0)
     must = limits(20, 0.05, 0.0, [0] * 19 + [0.01])
-    assert "must_hold S019=1 %: one lot of it costs more than its cap of 5 %" in said(must, prices=prices, cash=1000.0, lot=1.0)
+    assert "must_hold S019=1 %: one lot costs more than its cap of 5 %" in said(must, prices=prices, cash=1000.0, lot=1.0)
 
 
 def test_excluded_names_and_names_without_a_price_are_not_called_too_dear():

@@ -59,14 +59,14 @@ def test_a_file_says_the_same_and_its_paths_are_relative_to_it(tmp_path: Path) -
         ({"max_weight": "5 percent"}, "max_weight must be a fraction"),
         ({"max_weight": 5}, "write 5%"),
         ({"min_cash": 1.0}, "min_cash=1.0 must be below 1"),
-        ({"max_sector": 0.2}, "max_sector needs to know the sectors"),
-        ({"max_names_per_group": 2}, "needs to know the groups"),
+        ({"max_sector": 0.2}, "max_sector needs the sector of each name"),
+        ({"max_names_per_group": 2}, "needs the group of each name"),
         ({"unmapped": "maybe"}, "unmapped must be one of refuse, group, free"),
         ({"must_hold": 0.02}, "must_hold=0.02 must be a mapping"),
-        ({"must_hold": {"*": 0.02}}, "one by one"),
-        ({"exclude": ["A"], "must_hold": {"A": 0.1}}, "A is excluded and must be held"),
-        ({"max_turnover": 0.001, "min_weight": 0.01}, "never be sold out"),
-        ({"groups": {"country": {"most": 0.3}}}, "have the keys of"),
+        ({"must_hold": {"*": 0.02}}, "must_hold lists each name .* '\\*' is not allowed"),
+        ({"exclude": ["A"], "must_hold": {"A": 0.1}}, "A is in exclude, but also in must_hold or freeze"),
+        ({"max_turnover": 0.001, "min_weight": 0.01}, "never be sold completely"),
+        ({"groups": {"country": {"most": 0.3}}}, "group 'country' needs the key 'of'"),
         ({"lot": -1}, "lot must be a finite number >= 0, got -1"),
     ],
     ids=str,
@@ -81,7 +81,7 @@ def test_a_wrong_key_or_file_is_named(tmp_path: Path) -> None:
         Mandate.of({"max_wieght": 0.1})
     file = tmp_path / "bad.toml"
     file.write_text("max_names = = 3")
-    with pytest.raises(ParameterError, match="is no mandate that can be read"):
+    with pytest.raises(ParameterError, match="cannot be read as a mandate"):
         Mandate.read(file)
     with pytest.raises(ParameterError, match="there is no mandate"):
         Mandate.read(tmp_path / "absent.toml")
@@ -95,10 +95,10 @@ def test_a_wrong_key_or_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"exclude": ["AA"]}, "exclude names 'AA', which is not among the 4 assets; did you mean 'A'"),
-        ({"max_weight": {"*": 0.5, "Z": 0.1}}, "max_weight names 'Z'"),
-        ({"freeze": "Q"}, "freeze names 'Q'"),
-        ({"sectors": SECTORS, "max_sector": {"Tec": 0.1}}, "'Tec', which is not among the 4 sectors; did you mean 'Tech'"),
+        ({"exclude": ["AA"]}, "exclude contains 'AA', which is not one of the 4 assets; did you mean 'A'"),
+        ({"max_weight": {"*": 0.5, "Z": 0.1}}, "max_weight contains 'Z'"),
+        ({"freeze": "Q"}, "freeze contains 'Q'"),
+        ({"sectors": SECTORS, "max_sector": {"Tec": 0.1}}, "'Tec', which is not one of the 4 sectors; did you mean 'Tech'"),
         ({"sectors": {"A": "Tech"}, "max_sector": 0.5}, r"3 of 4 names have no sector \(B, C, D\)"),
         ({"sectors": {"X": "Tech"}, "max_sector": 0.5}, "none of the 4 names has a sector"),
         ({"sectors": SECTORS, "min_sector": {"Utilities": 0.1}}, "min_sector Utilities=10 %: none of the 4 names is in it"),
@@ -150,7 +150,7 @@ def test_mandate_and_params_are_one_and_must_not_contradict() -> None:
     assert (mandate.max_weight, mandate.lot, mandate.min_cash) == ({"*": 0.4}, 1.0, 0.01)
     assert (p.max_weight, p.lot, p.min_cash, p.mandate) == (0.4, 1.0, 0.01, None)
     settle_mandate(PATracker, params(mandate={"max_weight": 0.4}, max_weight="40%"), NAMES)
-    with pytest.raises(ParameterError, match=r"max_weight=.*contradict each other; say it once"):
+    with pytest.raises(ParameterError, match=r"max_weight=.*contradict each other; give only one"):
         settle_mandate(PATracker, params(mandate={"max_weight": 0.4}, max_weight=0.3), NAMES)
 
 

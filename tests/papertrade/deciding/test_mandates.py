@@ -65,7 +65,7 @@ def test_a_sell_that_does_not_fill_takes_the_entering_buy_with_it(folder: Path, 
 
 def test_limits_that_cannot_hold_together_open_no_account(folder: Path) -> None:
     panel = random_panel(n_bars=20, n_assets=6, seed=1, ohlc=True)
-    with pytest.raises(ParameterError, match="2 names of at most 30 % hold 60 %, not 100 %"):
+    with pytest.raises(ParameterError, match="2 names of at most 30 % hold 60 % together, but 100 % must be invested"):
         open_account(folder / "a", panel, "pa", {"max_names": 2, "max_weight": 0.3})
     assert not (folder / "a").exists()
 

@@ -206,7 +206,7 @@ def test_a_bad_print_after_a_holiday_is_not_believed(folder):
 
 
 def test_a_close_that_has_passed_in_another_market_cannot_be_had(folder):
-    with pytest.raises(ParameterError, match=r"fill='close' is not possible for LON0 \(12 such names\)"):
+    with pytest.raises(ParameterError, match=r"fill='close' is not possible for LON0 \(names concerned: 12\)"):
         open_account(folder / "a", joined(), "pa", {"fill": "close"}, targets=TARGETS)
 
 

@@ -159,7 +159,9 @@ def changed_copy(folder):
 def test_a_worker_with_another_version_is_refused(sweep, scheduler, worker, tmp_path):
     worker(changed_copy(tmp_path / "old"))
     wait_for_workers(scheduler, 1)
-    with pytest.raises(WorkerError, match=r"worker tcp://.* runs version .* of the package, this sweep .*install the same"):
+    with pytest.raises(
+        WorkerError, match=r"worker tcp://.* runs version .* of the package, but this sweep runs .*install the same"
+    ):
         run_sweep(sweep, tmp_path / "sweep", scheduler=scheduler)
     assert rows_of(tmp_path / "sweep") == []
 
@@ -190,7 +192,7 @@ def test_a_scheduler_that_goes_away_is_a_named_error_and_rows_are_kept(sweep, un
 
     monkeypatch.setattr(engines, "PATIENCE", 1.0)
     cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
-    with pytest.raises(WorkerError, match=r"went away; finished rows are kept"):
+    with pytest.raises(WorkerError, match=r"was lost; finished rows are kept"):
         run_sweep(sweep, tmp_path, scheduler=cluster.scheduler_address, watcher=Act(1, cluster.close))
     kept = rows_of(tmp_path)
     assert 1 <= len(kept) <= 16

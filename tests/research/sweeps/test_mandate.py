@@ -100,12 +100,12 @@ def test_limits_may_be_tried_and_one_that_cannot_hold_fails_alone(tmp_path):
     summary = run_sweep(sweep, tmp_path, jobs=1)
     assert (summary.ran, summary.failed) == (3, 1)
     (row,) = [row for row in rows_of(tmp_path) if row["status"] != "ok"]
-    assert "6 names of at most 10 % hold 60 %, not 100 %" in row["error"]
+    assert "6 names of at most 10 % hold 60 % together, but 100 % must be invested" in row["error"]
 
 
 def test_what_cannot_hold_is_refused_before_a_folder_is_made(tmp_path):
     place = tmp_path / "sweep"
-    with pytest.raises(ParameterError, match="6 names of at most 10 % hold 60 %, not 100 %"):
+    with pytest.raises(ParameterError, match="6 names of at most 10 % hold 60 % together, but 100 % must be invested"):
         run_sweep(sweep_of(mandate={"max_weight": 0.1}), place, jobs=1)
     with pytest.raises(UniverseError, match="NONE"):
         run_sweep(sweep_of(mandate={"exclude": "NONE"}), place, jobs=1)

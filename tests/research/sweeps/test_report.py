@@ -306,7 +306,7 @@ def test_a_folder_without_rows_is_named(tmp_path):
         write_report(tmp_path)
     sweep = Sweep(Space(("pa",), {"max_weight": (0.01, 0.02)}), data=("synthetic:n_assets=3,n_bars=40",), baselines=())
     run_sweep(sweep, tmp_path / "failed", jobs=1)
-    with pytest.raises(OutputError, match=r"all 2 cells of .* failed, the first with ParameterError"):
+    with pytest.raises(OutputError, match=r"all 2 cells of .* failed; the first error is: ParameterError"):
         write_report(tmp_path / "failed")
 
 

@@ -185,8 +185,8 @@ def test_tpe_looks_where_it_is_good(market, tmp_path):
 
 
 BAD = {
-    "two sources": ({"data": ("sample", "synthetic")}, {}, "one of data"),
-    "two fills": ({"fill": ("open", "close")}, {}, "one of fill"),
+    "two sources": ({"data": ("sample", "synthetic")}, {}, "one value of data"),
+    "two fills": ({"fill": ("open", "close")}, {}, "one value of fill"),
     "windows": ({"eval_from": 0.5}, {}, "its own windows"),
     "halving": ({"search": "halving"}, {}, "halving is for sweeps"),
     "budget": ({}, {"te_budget": 0.0}, "te_budget=0.0 must be a positive number"),
@@ -203,7 +203,9 @@ def test_what_makes_no_sense_is_refused(case):
 
 def test_candidates_that_all_fail_are_named(market, tmp_path):
     _, source = market
-    with pytest.raises(ParameterError, match=r"fold 1: all 2 candidates failed, the first with ParameterError: .*at most 1 %"):
+    with pytest.raises(
+        ParameterError, match=r"fold 1: all 2 candidates failed; the first error is: ParameterError: .*at most 1 %"
+    ):
         run_tuning(tuning_of(source, space=Space(("pa",), {"max_weight": (0.01, 0.01001)})), tmp_path / "limits", jobs=1)
     with pytest.raises(ParameterError, match=r"pa eps=-1: eps must be .*; 1 more would be refused"):
         run_tuning(tuning_of(source, space=Space(("pa",), {"eps": (-1.0, -2.0)})), tmp_path / "values", jobs=1)

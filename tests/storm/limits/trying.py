@@ -45,7 +45,7 @@ def try_case(case: Case) -> Result:
         seen = run(case)
     except (ParameterError, UniverseError) as refusal:
         result.refused = True
-        if can_begin(case) and "all of names that the mandate excludes" not in str(refusal):
+        if can_begin(case) and "the mandate excludes every name in index_weights" not in str(refusal):
             result.findings.append(("refused", 0, f"limits can hold on the first bar, and yet: {refusal}"))
     except BadBarError:  # an account waits where many names have no bar: nothing that a mandate could change
         result.refused = True

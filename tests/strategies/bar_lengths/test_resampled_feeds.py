@@ -104,7 +104,7 @@ def test_feeds_of_different_lengths_are_refused_by_name(minutes):
             cerebro.adddata(feed, name=name)
             cerebro.resampledata(feed, name=f"{name} by hours", **HOUR)
 
-    with pytest.raises(DataError, match="bars of INDEX by hours are of 1 hour, those of A0 of 1 minute"):
+    with pytest.raises(DataError, match="bars of INDEX by hours are of 1 hour, but bars of A0 are of 1 minute"):
         tracked(add, target="INDEX by hours", assets=["A0", "A1"])
 
     def add_stock(cerebro):
@@ -114,7 +114,7 @@ def test_feeds_of_different_lengths_are_refused_by_name(minutes):
                 if name in wanted:
                     cerebro.adddata(feed, name=name)
 
-    with pytest.raises(DataError, match="bars of INDEX are of 1 day, those of A0 of 1 minute"):
+    with pytest.raises(DataError, match="bars of INDEX are of 1 day, but bars of A0 are of 1 minute"):
         tracked(add_stock)
 
 

@@ -128,7 +128,7 @@ def test_a_year_can_be_given_and_is_shown(tmp_path):
 @pytest.mark.parametrize("run", [backtest, replay])
 def test_the_old_name_works_for_one_release_and_says_so(run):
     panel = dated("W-FRI")
-    with pytest.warns(FutureWarning, match="bars_a_year is called bars_per_year now"):
+    with pytest.warns(FutureWarning, match="the param bars_a_year is now called bars_per_year"):
         record = run(panel, "pa", {**MARGIN, "bars_a_year": 26})
     np.testing.assert_allclose(record.decisions, expected(panel, 26.0), atol=1e-12)
     assert record.periods_per_year == 26.0

@@ -103,7 +103,7 @@ def test_excluded_names_leave_their_weight_to_the_others():
     run = replay(PANEL, "replicate", {"fill": "close", "exclude": ["S0"], "index_weights": {BEFORE: weights(0)}})
     rest = np.array(list(weights(0).values()))[1:]
     np.testing.assert_allclose(run.decisions[0, 1:], rest / rest.sum(), atol=1e-9)
-    with pytest.raises(ParameterError, match="all of names that the mandate excludes"):
+    with pytest.raises(ParameterError, match="the mandate excludes every name in index_weights"):
         replay(PANEL, "replicate", {"exclude": ["S0"], "index_weights": {BEFORE: {"S0": 1.0}}})
 
 
@@ -133,13 +133,17 @@ def test_names_without_prices_are_left_out_by_name_while_the_rest_is_an_index():
 @pytest.mark.parametrize(
     ("strategy", "given", "words"),
     [
-        ("ensemble", weights(0), "have no date, so that a backtest cannot tell when they were known"),
-        ("replicate", None, "replicate holds the weights of the index: give them"),
-        ("replicate", {DAYS[-1]: weights(-1)}, f"of {DAYS[-1]} and later, and the bars end on {DAYS[-1]}"),
-        ("pa", {DAYS[0]: weights(0)}, "pa uses index_weights as its start only"),
-        ("buy-and-hold", {BEFORE: weights(0)}, "buy-and-hold has no use for index_weights"),
+        ("ensemble", weights(0), "have no date, so a backtest cannot know when they became known"),
+        ("replicate", None, "replicate needs the weights of the index.*give index_weights"),
+        (
+            "replicate",
+            {DAYS[-1]: weights(-1)},
+            rf"index_weights \({DAYS[-1]}\) is used after its date, but the bars end on {DAYS[-1]}",
+        ),
+        ("pa", {DAYS[0]: weights(0)}, "pa uses index_weights only at its start"),
+        ("buy-and-hold", {BEFORE: weights(0)}, "buy-and-hold cannot use index_weights"),
         ("ensemble", {BEFORE: {"S0": -1.0, "S1": 2.0}}, "must be numbers >= 0"),
-        ("ensemble", {"someday": weights(0)}, "'someday', which is no date"),
+        ("ensemble", {"someday": weights(0)}, "'someday', which is not a date"),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 20 else "",
 )

@@ -57,14 +57,14 @@ def test_excluded_names_need_no_weight_and_the_order_of_the_mapping_does_not_mat
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"S1": 0.5, "Z9": 0.5}, "prior_weights name 'Z9', which is not among the 5 assets"),
+        ({"S1": 0.5, "Z9": 0.5}, "prior_weights contain 'Z9', which is not one of the 5 assets"),
         ({"S1": -0.5}, "must be numbers >= 0 with a positive sum"),
         ({"S1": 0.0}, "positive sum"),
         ({"S1": "much"}, "must be numbers"),
         ({"S1": float("nan")}, "must be numbers"),
-        ({}, "must be a mapping from symbols to weights"),
-        (0.5, "must be a mapping from symbols to weights"),
-        ({"someday": {"S1": 1.0}}, "'someday', which is no date"),
+        ({}, "must be a mapping of symbol to weight"),
+        (0.5, "must be a mapping of symbol to weight"),
+        ({"someday": {"S1": 1.0}}, "'someday', which is not a date"),
         ({"2020-01-31": {"S1": -1.0}}, "prior_weights of 2020-01-31 must be"),
         ("nowhere.csv", "cannot be read"),
     ],

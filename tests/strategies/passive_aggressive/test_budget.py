@@ -107,7 +107,7 @@ def test_strategies_with_a_tilt_are_those_that_are_named():
 @pytest.mark.parametrize("cls", [cls for cls in STRATEGIES if not cls.tilts], ids=lambda cls: cls.alias_name)
 def test_who_has_no_tilt_refuses_a_budget_by_name(cls):
     for run in (backtest, replay):
-        with pytest.raises(ParameterError, match=f"{cls.alias_name} has no tilt to cut back.*choose one of tilted-ensemble, pas"):
+        with pytest.raises(ParameterError, match=f"{cls.alias_name} has no tilt to reduce.*choose one of tilted-ensemble, pas"):
             run(PANEL, cls, {"max_tracking_error": "2%"})
 
 
@@ -115,7 +115,7 @@ def test_none_of_several_runs_begins_when_one_cannot(tmp_path):
     out = tmp_path / "runs"
     done = process("compare", "pas", "pa", "--param", "max_tracking_error=2%", "--out", str(out))
     assert done.returncode != 0
-    assert "pa has no tilt to cut back" in done.stderr
+    assert "pa has no tilt to reduce" in done.stderr
     assert not out.exists()
 
 
@@ -124,14 +124,15 @@ def test_the_old_budget_per_bar_is_refused_with_the_conversion(run):
     weekly = pd.date_range("2001-01-05", periods=120, freq="W-FRI").to_numpy()
     weeks = MarketPanel(weekly, PANEL.symbols, PANEL.close, PANEL.targets, PANEL.target_close)
     with pytest.raises(
-        ParameterError, match=r"te_budget=0.001 was per bar; write max_tracking_error=1.6% \(per year of 252 bars\)"
+        ParameterError,
+        match=r"te_budget=0.001, a budget per bar, .* use max_tracking_error=1.6% instead, a budget per year of 252 bars",
     ):
         run(PANEL, "apas", {"te_budget": 0.001})
-    with pytest.raises(ParameterError, match=r"write max_tracking_error=2.2% \(per year of 52 bars\)"):
+    with pytest.raises(ParameterError, match=r"use max_tracking_error=2.2% instead, a budget per year of 52 bars"):
         run(weeks, "pa", {"te_budget": 0.003})
-    with pytest.raises(ParameterError, match=r"te_budget='much' was per bar; write max_tracking_error=2%"):
+    with pytest.raises(ParameterError, match=r"te_budget='much', a budget per bar, .* use max_tracking_error=2%"):
         run(PANEL, "apas", {"te_budget": "much"})
-    with pytest.raises(ParameterError, match=r"budget_bars=100 is no more"):
+    with pytest.raises(ParameterError, match=r"budget_bars=100 was removed"):
         run(PANEL, "apas", {"budget_bars": 100})
 
 
@@ -139,15 +140,15 @@ def test_in_a_cerebro_of_ones_own_too():
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(PANEL).add_to(cerebro)
     cerebro.addstrategy(APASTracker, te_budget=0.001)
-    with pytest.raises(ParameterError, match=r"te_budget=0.001 was per bar"):
+    with pytest.raises(ParameterError, match=r"te_budget=0.001, a budget per bar, was removed"):
         cerebro.run()
 
 
 @pytest.mark.parametrize(
     ("bars", "params", "words"),
     [
-        (62, {}, "62 bars are too few to judge it by; it takes 63"),
-        (39, {"bars_per_year": 52}, "39 bars are too few to judge it by; it takes 40"),
+        (62, {}, "62 bars are too few to measure it; use at least 63"),
+        (39, {"bars_per_year": 52}, "39 bars are too few to measure it; use at least 40"),
         (120, {"bars_per_year": 12}, "a year of 12 bars is too short"),
     ],
 )
@@ -170,7 +171,7 @@ def test_feeds_that_do_not_tell_a_year_are_refused():
         feed._dataname = feed.p.dataname
         cerebro.adddata(feed, name=feed.p.name)
     cerebro.addstrategy(Untold, max_tracking_error="2%")
-    with pytest.raises(ParameterError, match=r"do not tell how many bars a year has; give bars_per_year, 252 for days"):
+    with pytest.raises(ParameterError, match=r"do not show how many bars a year has; give bars_per_year, 252 for daily bars"):
         cerebro.run()
 
 
@@ -226,5 +227,5 @@ def test_a_strategy_of_ones_own_says_that_it_tilts():
     class Mine(TrackerStrategy):
         learner = PAS
 
-    with pytest.raises(ParameterError, match="has no tilt to cut back"):
+    with pytest.raises(ParameterError, match="has no tilt to reduce"):
         backtest(PANEL, Mine, {"max_tracking_error": "2%"})

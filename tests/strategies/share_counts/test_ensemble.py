@@ -80,7 +80,7 @@ def test_thirty_names_track_better_than_slait_with_a_few_more(starts):
     ("strategy", "params", "words"),
     [
         ("ensemble", {"discounts": "1,0.98"}, "ensemble has no parameter 'discounts'"),
-        ("ensemble", {"coordinates": "weights"}, "learns share counts.*leave the param out"),
+        ("ensemble", {"coordinates": "weights"}, "learns share counts.*omit the param"),
         ("ensemble", {"review_offset": -1}, "review_offset"),
         ("ensemble", {"review_offset": 20}, "review_offset=20 must be below review=20"),
         ("ensemble", {"review": 0}, "review must be an integer"),
@@ -89,7 +89,11 @@ def test_thirty_names_track_better_than_slait_with_a_few_more(starts):
         ("pa", {"max_names": "few"}, "max_names"),
         ("ensemble", {"max_names": 2.5}, "max_names"),
         ("apas", {"max_names": 0}, "max_names"),
-        ("ensemble", {"max_names": 2, "max_weight": "45%"}, "2 names of at most 45 % hold 90 %, not 100 %"),
+        (
+            "ensemble",
+            {"max_names": 2, "max_weight": "45%"},
+            "2 names of at most 45 % hold 90 % together, but 100 % must be invested",
+        ),
         ("pa", {"cost_aware": -1.0}, "cost_aware"),
     ],
 )

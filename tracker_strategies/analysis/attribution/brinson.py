@@ -62,9 +62,11 @@ def brinson_fachler(record: RunRecord, index_weights: FloatArray) -> Brinson:
         There are no sectors, the stages were not kept, or the weights do not fit.
     """
     if not record.sectors:
-        raise DataError("no sectors are known: give them with --sectors, a table of symbol and sector")
+        raise DataError("the sectors are not known: give them with --sectors, a table of symbol and sector")
     if index_weights.shape != record.weights.shape or not np.isfinite(index_weights).all():
-        raise DataError(f"index weights of shape {index_weights.shape}: one finite row per bar, {record.weights.shape} in all")
+        raise DataError(
+            f"index weights have shape {index_weights.shape}; they must be finite, one row per bar: {record.weights.shape}"
+        )
     bars = Bars(record)
     b = index_weights[len(record.dates) - len(record.part.dates) :][bars.first]
     w, x, y = bars.held[bars.first], bars.compounded(bars.x), bars.y

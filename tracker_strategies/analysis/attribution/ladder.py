@@ -127,7 +127,9 @@ def attribute(record: RunRecord, index_weights: FloatArray | None = None) -> Att
     weights = index_weights
     if weights is not None:
         if weights.shape != record.weights.shape or not np.isfinite(weights).all():
-            raise DataError(f"index weights of shape {weights.shape}: one finite row per bar, {record.weights.shape} in all")
+            raise DataError(
+                f"index weights have shape {weights.shape}; they must be finite, one row per bar: {record.weights.shape}"
+            )
         weights = weights[len(record.dates) - len(record.part.dates) :]
     return Bars(record).attribution(weights)
 
@@ -138,7 +140,9 @@ class Bars:
     def __init__(self, record: RunRecord) -> None:
         part = record.part
         if part.stages is None:
-            raise DataError("the stages of its decisions were not kept: run it with backtest(..., stages=True), or with --out")
+            raise DataError(
+                "the stages of its decisions were not recorded: run it with backtest(..., stages=True), or with --out"
+            )
         self.part, self.stages = part, part.stages
         rows = np.arange(len(part.dates))[part._seen_rows(None)[1]]
         if len(rows) < 2:

@@ -199,12 +199,15 @@ def judge(
     """
     names = list(paths)
     if not names:
-        raise ParameterError("no runs to judge: give at least one")
+        raise ParameterError("there are no runs to judge; give at least one")
     reference = names[0] if against is None else against
     if reference not in paths:
-        raise ParameterError(f"the reference {reference!r} is none of the runs: choose one of {', '.join(names)}")
+        raise ParameterError(f"the reference {reference!r} is not one of the runs: choose one of {', '.join(names)}")
     if len({len(path) for path in paths.values()}) > 1:
-        raise DataError(f"runs with {', '.join(f'{len(p)} ({n})' for n, p in paths.items())} bars cannot be paired bar by bar")
+        raise DataError(
+            "runs of different lengths cannot be paired bar by bar: "
+            f"{', '.join(f'{len(p)} bars ({n})' for n, p in paths.items())}"
+        )
     u = per_bar(np.array([paths[name] for name in names], dtype=np.float64), objective)
     if not np.isfinite(u).all():
         raise DataError("a run has a return that is not finite")

@@ -30,7 +30,7 @@ class KeptOrders(list[Any]):
     def _make(self) -> None:
         if not self.complete:
             raise AccountError(
-                "broker.orders: nobody listened to the orders of this run, so that none were kept; define notify_order in the "
+                "broker.orders: this run kept no orders, because nothing listened to them; define notify_order in the "
                 "strategy, or pass broker='ordinary' to it"
             )
         owed, self._owed = self._owed, []

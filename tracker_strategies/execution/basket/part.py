@@ -68,16 +68,16 @@ def share_of(given: Any, others: Sequence[float | None], broker: Any) -> float |
         raise ParameterError(f"capital={given!r} must be a share of the account in (0, 1]; 0.5 is one half")
     if own is not None and any(scheme.p.interest for scheme in broker.comminfo.values()):
         raise ParameterError(
-            "the broker charges interest to the account as a whole, so that a part of it (capital=...) would not know its share; "
-            "leave interest out, or run the tracker in a cerebro of its own"
+            "the broker charges interest to the account as a whole, so the share of one part (capital=...) is unknown; "
+            "charge no interest, or run the tracker in its own cerebro"
         )
     shares = [own, *others]
     if others and any(share is None for share in shares):
         raise ParameterError(
             f"{len(shares)} trackers share one account and would undo each other's orders; give each its part, such as "
-            "capital=0.5, or run each in a cerebro of its own"
+            "capital=0.5, or run each in its own cerebro"
         )
     total = sum(share for share in shares if share is not None)
     if total > 1.0 + 1e-12:
-        raise ParameterError(f"the parts of {len(shares)} trackers sum to {total:g}; their capital must sum to at most 1")
+        raise ParameterError(f"capital of the {len(shares)} trackers sums to {total:g}; it must sum to at most 1")
     return own

@@ -35,7 +35,7 @@ class Account:
     shares : mapping of str to float
         Shares held of each name, >= 0; names with none are left out.
     prices : mapping of str to float
-        Prices that the broker showed beside them, where it did.
+        Prices that the broker gave with them, if it did.
     read_as : tuple of str
         What was guessed when it was read from a file.
 
@@ -56,7 +56,7 @@ class Account:
         """Validate."""
         object.__setattr__(self, "cash", number("cash", self.cash, least=0.0))
         if not isinstance(self.shares, Mapping):
-            raise ParameterError(f"shares={self.shares!r} must be a mapping from names to shares, such as {{'AAPL': 10}}")
+            raise ParameterError(f"shares={self.shares!r} must be a mapping of name to shares, such as {{'AAPL': 10}}")
         held = {str(name): number(f"shares of {name}", size, least=0.0) for name, size in self.shares.items()}
         object.__setattr__(self, "shares", {name: size for name, size in held.items() if size})
         quoted = {str(name): number(f"price of {name}", price, above=0.0) for name, price in self.prices.items()}
@@ -64,22 +64,22 @@ class Account:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, cash: float | None = None) -> Account:
-        """Read a file of holdings: CSV or Parquet, a table of your own or an export of Alpaca or Interactive Brokers.
+        """Read a file of holdings: CSV or Parquet, your own table or an export of Alpaca or Interactive Brokers.
 
-        The symbol is under symbol, ticker or instrument; the quantity under qty, quantity, shares, position or size; a price
-        beside it is kept. Cash is a row with the symbol CASH, or `cash`; without either there is none.
+        The symbol is under symbol, ticker or instrument; the quantity under qty, quantity, shares, position or size; a column
+        of prices is kept. Cash is a row with the symbol CASH, or `cash`; without both it is 0.
 
         Raises
         ------
         DataError
-            The file has no such columns, a name twice, a short position or something that is no number.
+            A column is missing, a name appears twice, a position is short, or a value is not a number.
         ParameterError
             `cash` contradicts the file.
         """
         found = read_holdings(path)
         with naming(Path(os.fspath(path))):
             if cash is not None and found.cash is not None and cash != found.cash:
-                raise ParameterError(f"its row CASH has {found.cash:,.2f} and --cash says {cash:,.2f}; keep one of them")
+                raise ParameterError(f"its row CASH has {found.cash:,.2f}, but --cash is {cash:,.2f}; give only one of them")
             there = found.cash if cash is None and found.cash is not None else cash or 0.0
             return cls(there, found.shares, found.prices, found.notes)
 
@@ -92,7 +92,7 @@ class Account:
             return cls(cash or 0.0, given)
         if isinstance(given, str | os.PathLike):
             return cls.read(given, cash=cash)
-        raise ParameterError(f"holdings={given!r} must be an Account, a mapping from names to shares, or the path of a file")
+        raise ParameterError(f"holdings={given!r} must be an Account, a mapping of name to shares, or the path of a file")
 
     def sizes(self, symbols: Sequence[str], spelling: Spelling | None = None) -> FloatArray:
         """(N,) shares held of these names.
@@ -105,11 +105,11 @@ class Account:
         renamed = self.spelt(symbols, spelling)
         if strange := renamed.outside(symbols):
             near = get_close_matches(strange[0], symbols, n=1)
-            others = f" ({len(strange)} such names: {', '.join(strange[:5])}{', ...' if len(strange) > 5 else ''})"
+            others = f" (not in the data: {len(strange)} names, {', '.join(strange[:5])}{', ...' if len(strange) > 5 else ''})"
             raise AccountError(
-                f"{strange[0]} is held and not in the data{others if len(strange) > 1 else ''}"
+                f"{strange[0]} is held but not in the data{others if len(strange) > 1 else ''}"
                 + (f"; did you mean {near[0]}?" if near else "")
-                + "; add its prices, leave the row out, or say --outside keep (not touched) or --outside sell"
+                + "; add its prices, remove its row, or use --outside keep (not traded) or --outside sell"
             )
         return np.array([renamed.shares.get(symbol, 0.0) for symbol in symbols])
 
@@ -123,7 +123,7 @@ class Account:
         shares: dict[str, float] = {}
         for name, size in self.shares.items():
             if called[name] in shares:
-                raise AccountError(f"{name} and another row both stand for {called[name]} of the data; keep one")
+                raise AccountError(f"{name} and another row are both {called[name]} in the data; combine them into one row")
             shares[called[name]] = size
         return replace(self, shares=shares, prices={called[name]: price for name, price in self.prices.items()})
 
@@ -149,7 +149,7 @@ class Account:
         Raises
         ------
         AccountError
-            There are such names and they are refused, or are to be sold and have no price.
+            There are such names, and they are refused, or they are to be sold but have no price.
         """
         if outside not in OUTSIDE:
             raise ParameterError(f"outside={outside!r} is unknown; choose one of {', '.join(OUTSIDE)}")
@@ -162,7 +162,7 @@ class Account:
             0.0, {name: whole.shares[name] for name in strange}, {n: p for n, p in whole.prices.items() if n in strange}
         )
         if outside == "sell" and (bare := [name for name in strange if name not in rest.prices]):
-            raise AccountError(f"{bare[0]} is to be sold and has no price: add a column 'price' to the holdings")
+            raise AccountError(f"{bare[0]} is to be sold, but has no price: add a column 'price' to the holdings")
         brought = sum(size * rest.prices[name] for name, size in rest.shares.items()) if outside == "sell" else 0.0
         kept = {name: size for name, size in whole.shares.items() if name not in rest.shares}
         return Account(self.cash + brought, kept, whole.prices), rest

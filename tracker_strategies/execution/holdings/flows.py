@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 #: Periods of a contribution, and what counts them in numpy.
 PERIODS = {"week": "W", "month": "M", "quarter": "M", "year": "Y"}
-_FORMS = "a mapping from dates to amounts, a table of date and amount, or contributions such as 1000/month"
+_FORMS = "a mapping of date to amount, a table with columns date and amount, or contributions such as 1000/month"
 
 
 @dataclass(frozen=True)
@@ -71,17 +71,17 @@ class Flows:
         """Refuse flows that no decision comes before, or beside a limit on volume; say which ones come too late to be booked."""
         if limited:
             raise ParameterError(
-                "flows and max_participation do not go together: a withdrawal cannot wait for volume; leave one of them out"
+                "flows and max_participation cannot be combined: a withdrawal cannot wait for volume; remove one of them"
             )
         begin, end = (str(np.datetime64(date, "D")) for date in (first, last))
         early = [day for day in self.days if day <= begin]
         if early:
             raise ParameterError(
-                f"flows has one of {early[0]}, and the first bar is of {begin}: money that is there before the first decision is "
-                "starting cash; count it into --cash and leave it out"
+                f"flows has an entry on {early[0]}, but the first bar is {begin}: money paid in before the first decision is "
+                "starting cash; add it to --cash and remove the entry"
             )
         late = [day for day in self.days if day > end]
-        return [f"flows: {len(late)} after the last bar ({end}) are not booked, the first of {late[0]}"] if late else []
+        return [f"flows: {len(late)} after the last bar ({end}) are not booked, the first on {late[0]}"] if late else []
 
 
 def flows_of(given: Any) -> Flows | None:
@@ -120,7 +120,9 @@ def contribution(text: str) -> tuple[float, str]:
     except ValueError:
         value = np.nan
     if not (np.isfinite(value) and value != 0.0) or period.strip() not in PERIODS:
-        raise ParameterError(f"{text!r} is no contribution; write an amount and one of {', '.join(PERIODS)}, such as 1000/month")
+        raise ParameterError(
+            f"{text!r} is not a contribution; write an amount and one of {', '.join(PERIODS)}, such as 1000/month"
+        )
     return value, period.strip()
 
 
@@ -132,10 +134,12 @@ def _checked(given: Mapping[Any, Any], each: float = 0.0, period: str = "month")
         except (TypeError, ValueError):
             day, value = np.datetime64("NaT"), np.nan
         if np.isnat(day) or not np.isfinite(value):
-            raise ParameterError(f"flows has {date!r}: {amount!r}, which is no date with an amount such as 2024-01-31: 1000")
+            raise ParameterError(
+                f"flows has {date!r}: {amount!r}; each entry must be a date and an amount, such as 2024-01-31: 1000"
+            )
         found[str(day)] = found.get(str(day), 0.0) + value
     if not found and not each:
-        raise ParameterError(f"flows={dict(given)!r} has nothing in it; it must be {_FORMS}")
+        raise ParameterError(f"flows={dict(given)!r} is empty; it must be {_FORMS}")
     return Flows(tuple(sorted(found)), tuple(found[day] for day in sorted(found)), each, period)
 
 
@@ -207,7 +211,7 @@ def with_flow(
     value, when = cash + float(sizes @ prices), str(np.datetime64(day, "D"))
     if not value + flow > 0.0:
         raise AccountError(
-            f"the withdrawal of {-flow:,.2f} on {when} is larger than the account, which is worth {value:,.2f}; take out less"
+            f"the withdrawal of {-flow:,.2f} on {when} is larger than the account, which is worth {value:,.2f}; withdraw less"
         )
     if rebalancer.costs.free and not rebalancer.lot and before.pending() is None and (current is None or bool(current.all())):
         exact = (sizes + deltas) * ((value + flow) / value) - sizes
@@ -226,8 +230,8 @@ def with_flow(
     left = cash + flow + rebalancer.costs.cash_flow(plan, np.where(plan != 0.0, safe, 0.0))
     if left < -1e-9 * value:
         raise AccountError(
-            f"the withdrawal of {-flow:,.2f} on {when} cannot be paid: {-left:,.2f} of it is in names that do not trade then; "
-            "take out less, or later"
+            f"the withdrawal of {-flow:,.2f} on {when} cannot be paid: {-left:,.2f} of it is held in names that do not "
+            "trade on that day; withdraw less, or later"
         )
     return plan
 

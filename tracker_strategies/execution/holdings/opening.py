@@ -44,8 +44,11 @@ def check_priced(symbols: Sequence[str], sizes: FloatArray, prices: FloatArray, 
     """Refuse names that are held and have no price."""
     bare = [symbols[i] for i in np.flatnonzero((sizes > 0.0) & ~np.isfinite(prices)).tolist()]
     if bare:
-        more = f" ({len(bare)} such names: {', '.join(bare[:5])})" if len(bare) > 1 else ""
-        raise AccountError(f"{bare[0]} is held and has no price on {day}{more}; without one it is worth nothing that is known")
+        more = f" (without a price: {len(bare)} names, {', '.join(bare[:5])})" if len(bare) > 1 else ""
+        raise AccountError(
+            f"{bare[0]} is held but has no price on {day}{more}, so its value is unknown; add a price, or remove it from the "
+            "holdings"
+        )
 
 
 def _open_trade(data: Any, size: float, price: float, when: float, *, history: bool) -> Any:

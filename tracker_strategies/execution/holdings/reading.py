@@ -57,14 +57,16 @@ def read_holdings(path: str | os.PathLike[str]) -> HeldRows:
         heads = {re.sub(r"[^a-z0-9]", "", str(name).lower()): name for name in reversed(frame.columns)}
         found = {part: next((heads[name] for name in names if name in heads), None) for part, names in _PARTS.items()}
         if found["symbol"] is None or found["quantity"] is None:
-            raise DataError(f"its columns are {', '.join(frame.columns[:8])}; a file of holdings has {_ALLOWED}")
+            raise DataError(f"its columns are {', '.join(frame.columns[:8])}; a file of holdings needs {_ALLOWED}")
         held = HeldRows(cash=None if statement is None else statement[1], notes=notes)
         columns = {part: [""] * len(frame) if name is None else frame[name].tolist() for part, name in found.items()}
         several = sorted({text for text in columns["currency"] if text})
         if len(several) > 1:
-            raise DataError(f"its positions are in {', '.join(several)}; an account has one currency: keep the rows of one")
+            raise DataError(
+                f"its positions are in {', '.join(several)}; an account has one currency: keep the rows of one currency"
+            )
         if not len(frame):
-            raise DataError("it has no rows")
+            raise DataError("it has no rows; an account without positions needs at least a row CASH")
         cells = zip(*(columns[part] for part in ("symbol", "quantity", "price", "side")), strict=True)
         for number, (symbol, amount, price, side) in enumerate(cells, 2):
             _take(held, number, symbol, amount, price, side)
@@ -81,18 +83,20 @@ def _take(held: HeldRows, row: int, symbol: str, amount: Any, price: Any, side: 
     size = read_number(amount, f"the quantity of {symbol} (row {row})")
     if symbol.upper() == CASH:
         if held.cash is not None:
-            raise DataError("it has two rows of CASH; keep one")
+            raise DataError("it has two rows CASH; keep one")
         held.cash = size
         return
     if symbol in held.shares:
-        raise DataError(f"{symbol} appears twice; add the rows up, or keep one")
+        raise DataError(f"{symbol} appears twice; combine the rows, or keep one")
     if size < 0.0 or side.lower() == "short":
-        raise DataError(f"{symbol} is short ({amount} in row {row}); trackers are long only: close the position, or leave it out")
+        raise DataError(
+            f"{symbol} is short ({amount} in row {row}); trackers are long only: close the position or remove the row"
+        )
     held.shares[symbol] = size
     if price != "" and price == price:
         held.prices[symbol] = read_number(price, f"the price of {symbol} (row {row})")
         if not held.prices[symbol] > 0.0:
-            raise DataError(f"the price of {symbol} is {price} in row {row}; a price is positive")
+            raise DataError(f"the price of {symbol} is {price} in row {row}; a price must be positive")
 
 
 def read_number(cell: Any, what: str) -> float:
@@ -105,7 +109,7 @@ def read_number(cell: Any, what: str) -> float:
         value = float(plain)
     except ValueError:
         hint = "; write a decimal point" if "," in plain else ""
-        raise DataError(f"{what} is {text[:40]!r}, which is no number{hint}") from None
+        raise DataError(f"{what} is {text[:40]!r}, which is not a number{hint}") from None
     if not abs(value) < 1e15:
         raise DataError(f"{what} is {text[:40]!r}; it must be a finite number, 0 for none")
     return value
@@ -124,10 +128,12 @@ def _statement(file: Path) -> tuple[pd.DataFrame, float | None] | None:
         try:
             rows = [[cell.strip() for cell in row] for row in csv.reader(text, strict=True)]
         except (csv.Error, UnicodeDecodeError) as problem:
-            raise DataError(f"an activity statement that is no CSV in UTF-8 ({problem}); export it again") from None
+            raise DataError(f"this activity statement is not a CSV file in UTF-8 ({problem}); export it again") from None
     heads = [row[2:] for row in rows if row[:2] == ["Open Positions", "Header"]]
     if len(heads) != 1:
-        raise DataError("an activity statement of Interactive Brokers without one section 'Open Positions'; export it with that")
+        raise DataError(
+            f"this activity statement of Interactive Brokers has {len(heads)} sections 'Open Positions'; export it with one"
+        )
     header = heads[0]
     check_unique(header)
     kept = [(row[2:] + [""] * len(header))[: len(header)] for row in rows if row[:2] == ["Open Positions", "Data"]]

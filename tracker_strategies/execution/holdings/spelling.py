@@ -45,10 +45,10 @@ class Spelling:
         """Refuse brokers that are unknown, and two names that would be one at a broker."""
         for broker, names in self.own.items():
             if broker not in MARKS:
-                raise ParameterError(f"spelling of {broker!r} is unknown; it is kept for {', '.join(MARKS)}")
+                raise ParameterError(f"broker {broker!r} of a spelling is unknown; choose among {', '.join(MARKS)}")
             twice = [there for there in names.values() if list(names.values()).count(there) > 1]
             if twice:
-                raise ParameterError(f"two names of the data are called {twice[0]!r} at {broker}; keep one")
+                raise ParameterError(f"two names of the data are both spelt {twice[0]!r} at {broker}; keep one")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Spelling:
@@ -61,7 +61,9 @@ class Spelling:
         brokers = [broker for broker in MARKS if broker in heads]
         if "symbol" not in heads or not brokers:
             shown, wanted = ", ".join(frame.columns[:8]), ", ".join(MARKS)
-            raise DataError(f"{os.fspath(path)}: its columns are {shown}; a table of spellings has symbol and some of {wanted}")
+            raise DataError(
+                f"{os.fspath(path)}: its columns are {shown}; a table of spellings needs symbol and at least one of {wanted}"
+            )
         names = frame[heads["symbol"]]
         cells = {broker: frame[heads[broker]] for broker in brokers}
         return cls({b: {name: cell for name, cell in zip(names, cells[b], strict=True) if cell} for b in brokers})

@@ -80,7 +80,7 @@ def mask_of(what: str, names: Sequence[str], symbols: Sequence[str]) -> BoolArra
     known = set(symbols)
     for name in names:
         if name not in known:
-            raise UniverseError(unknown(f"{what} names", name, symbols, "assets"))
+            raise UniverseError(unknown(f"{what} contains", name, symbols, "assets"))
     chosen = set(names)
     return np.array([symbol in chosen for symbol in symbols], dtype=np.bool_)
 
@@ -88,7 +88,7 @@ def mask_of(what: str, names: Sequence[str], symbols: Sequence[str]) -> BoolArra
 def unknown(what: str, name: str, known: Sequence[str], of: str) -> str:
     """A sentence about a name that is not among those known, with the nearest."""
     near = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"{what} {name!r}, which is not among the {len(known)} {of}" + (f"; did you mean {near[0]!r}?" if near else "")
+    return f"{what} {name!r}, which is not one of the {len(known)} {of}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def _by_name(what: str, given: Mapping[str, float] | None, symbols: Sequence[str], default: float) -> FloatArray:
@@ -146,14 +146,14 @@ def _groups(
         return []
     of = grouping_of(grouping, given)
     if not any(symbol in of for symbol in symbols):
-        raise UniverseError(f"none of the {len(symbols)} names has a {grouping}; are they spelt alike?")
+        raise UniverseError(f"none of the {len(symbols)} names has a {grouping}; check the spelling of the symbols")
     allowed = may_hold(mandate, symbols)
     missing = [symbol for symbol, may in zip(symbols, allowed, strict=True) if may and symbol not in of]
     if missing and mandate.unmapped == "refuse":
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise UniverseError(
-            f"{len(missing)} of {len(symbols)} names have no {grouping} ({shown}); add them to the file, or say unmapped='group' "
-            f"(a {grouping} of their own) or unmapped='free' (no limit)"
+            f"{len(missing)} of {len(symbols)} names have no {grouping} ({shown}); add them to the file, or use unmapped='group' "
+            f"(a separate {grouping}) or unmapped='free' (no limit)"
         )
     if mandate.unmapped == "group":
         of |= dict.fromkeys(missing, UNMAPPED)
@@ -163,7 +163,7 @@ def _groups(
             # A limit on names per group may be meant for a group of another grouping.
             if name != OTHERS and name not in known and not (rule == "max_names" and limits is mandate.max_names_per_group):
                 raise UniverseError(
-                    unknown(f"{rule}_{grouping} names" if rule != "max_names" else "max_names names", name, known, f"{grouping}s")
+                    unknown(f"{rule}{f'_{grouping}' * (rule != 'max_names')} contains", name, known, f"{grouping}s")
                 )
     inside: dict[str | None, list[int]] = {}
     for place, symbol in enumerate(symbols):
@@ -179,7 +179,7 @@ def _groups(
         named = (least or {}).get(name)
         if not len(members) and named:
             raise UniverseError(
-                f"min_{grouping} {name}={100.0 * named:g} %: none of the {len(symbols)} names is in it; leave it out"
+                f"min_{grouping} {name}={100.0 * named:g} %: none of the {len(symbols)} names is in it; remove this limit"
             )
         if not len(members):
             continue  # a group that others have: there is nothing to limit

@@ -18,29 +18,29 @@ from tracker_strategies.execution.mandate.reading import OTHERS, as_number, coun
 class Mandate:
     """Limits on a portfolio. They hold in every decision of every strategy, or are refused before anything runs.
 
-    Weights are shares of the account, cash included, and may be written as 0.05 or "5%". Where a number is taken, a mapping is
-    taken too, with "*" for all others: ``{"*": 0.05, "AAPL": 0.08}``, or as text "*:5%,AAPL:8%".
+    Weights are shares of the account, cash included, and may be written as 0.05 or "5%". Where a number is allowed, a mapping is
+    allowed, too, with "*" for all others: ``{"*": 0.05, "AAPL": 0.08}``, or as text "*:5%,AAPL:8%".
 
     Parameters
     ----------
     max_names : int, optional
-        Most names held. Halted names and names that are being sold count.
+        Largest number of names held. Halted names and names that are being sold count.
     max_weight : number or mapping, optional
-        Most that a name may weigh.
+        Largest weight of a name.
     min_weight : number or mapping, optional
-        Least that a name weighs if it is held at all: a weight is 0 or at least this.
+        Smallest weight of a name if it is held at all: a weight is 0 or at least this.
     must_hold : mapping, optional
-        Names that are held in any case, with their least weights.
+        Names that are always held, with their minimum weights.
     sectors : file or mapping of symbol to sector, optional
         A table with columns symbol and sector, or a mapping. Names that are not in the data are ignored.
     max_sector, min_sector : number or mapping, optional
-        Most and least that a sector may weigh.
+        Largest and smallest weight of a sector.
     groups : mapping, optional
         More groupings, by name: ``{"country": {"of": "countries.csv", "max": {"*": 0.3}, "min": {"US": 0.2}, "max_names": 5}}``.
     max_names_per_group : int or mapping, optional
-        Most names of one sector, or of a group of another grouping that says nothing itself.
+        Largest number of names in one sector, or in a group of another grouping that has no ``max_names`` itself.
     unmapped : {"refuse", "group", "free"}, default "refuse"
-        What becomes of names without a sector: refuse the run, put them into a group of their own, "unmapped", or let them be
+        What happens to names without a sector: refuse the run, treat them as one more group, "unmapped", or leave them
         free of sector limits.
     exclude : sequence of str, optional
         Names that are never bought, and sold if they are held. The learner does not see them.
@@ -49,9 +49,9 @@ class Mandate:
     freeze : sequence of str, optional
         Names that are neither bought nor sold. One that is not held at the start is never held.
     min_cash : float, default 0
-        Least share of the account in cash.
+        Smallest share of the account in cash.
     max_turnover : float, optional
-        Most that one rebalance buys and sells together, at fill prices, over the account's value just before the fills. The
+        Largest sum of buys and sells in one rebalance, at fill prices, over the account's value just before the fills. The
         entry, book-outs of delisted names and money paid in or out are not counted.
     entry_turnover : float, optional
         The same for each rebalance until the account has been at its target once; by default the entry is not limited.
@@ -127,20 +127,20 @@ class Mandate:
                 raise ParameterError(f"{name}={getattr(self, name)!r} must be below 1: nothing would be left to invest")
         if (self.max_sector or self.min_sector) and self.sectors is None:
             given = "max_sector" if self.max_sector else "min_sector"
-            raise ParameterError(f"{given} needs to know the sectors: give sectors, a file with columns symbol and sector")
+            raise ParameterError(f"{given} needs the sector of each name: give sectors, a file with columns symbol and sector")
         if self.max_names_per_group and self.sectors is None and not self.groups:
             raise ParameterError(
-                "max_names_per_group needs to know the groups: give sectors, a file of symbol and sector, or groups"
+                "max_names_per_group needs the group of each name: give sectors, a file with columns symbol and sector, or groups"
             )
         both = sorted({*self.exclude} & {*self.freeze, *(self.must_hold or ())})
         if both:
-            raise ParameterError(f"{both[0]} is excluded and must be held or kept as it is; take it out of one of the lists")
+            raise ParameterError(f"{both[0]} is in exclude, but also in must_hold or freeze; remove it from one of these lists")
         if self.max_turnover is not None and self.min_weight:
             least = min(self.min_weight.values())
             if self.max_turnover < least:
                 raise ParameterError(
-                    f"max_turnover={self.max_turnover:.4g} is below min_weight={least:.4g}: a name could never be sold out; "
-                    "raise max_turnover or lower min_weight"
+                    f"max_turnover={self.max_turnover:.4g} is below min_weight={least:.4g}: a name could never be sold "
+                    "completely; raise max_turnover or lower min_weight"
                 )
 
     @property
@@ -178,7 +178,7 @@ class Mandate:
             if mine[name] != new[name]:
                 old, other_value = (_told(each.plain()[name]) for each in (self, both))
                 raise ParameterError(
-                    f"{name}={old} in the mandate and {name}={other_value} {other} contradict each other; say it once"
+                    f"{name}={old} in the mandate and {name}={other_value} {other} contradict each other; give only one"
                 )
         return replace(self, **{name: given[name] for name in new})
 
@@ -193,9 +193,9 @@ class Mandate:
         try:
             given = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise ParameterError(f"there is no mandate {file}; write one with lines such as max_weight = 0.05") from None
+            raise ParameterError(f"there is no mandate file {file}; create it with lines such as max_weight = 0.05") from None
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-            raise ParameterError(f"{file} is no mandate that can be read: {' '.join(str(problem).split())}") from None
+            raise ParameterError(f"{file} cannot be read as a mandate: {' '.join(str(problem).split())}") from None
         check_keys(given, str(file))
         if isinstance(given.get("sectors"), str):
             given["sectors"] = str(_beside(file, given["sectors"]))

@@ -48,10 +48,10 @@ def shares(name: str, given: Any, *, everybody: bool = True) -> dict[str, float]
         return None
     if isinstance(given, Mapping):
         if not everybody and OTHERS in given:
-            raise ParameterError(f"{name} names what must be held, one by one; '*' has no meaning there")
+            raise ParameterError(f"{name} lists each name that must be held, so '*' is not allowed in it; write the names")
         return {str(key): fraction(f"{name} of {key}", value) for key, value in given.items()} or None
     if not everybody:
-        raise ParameterError(f"{name}={given!r} must be a mapping of names to least weights, such as {{'AAPL': 0.02}}")
+        raise ParameterError(f"{name}={given!r} must be a mapping of name to minimum weight, such as {{'AAPL': 0.02}}")
     return {OTHERS: fraction(name, given)}
 
 
@@ -94,8 +94,8 @@ def groups(given: Any) -> dict[str, dict[str, Any]] | None:
     found = {}
     for name, rules in given.items():
         if not isinstance(rules, Mapping) or "of" not in rules or (unknown := [key for key in rules if key not in _GROUPING]):
-            odd = f", not {unknown[0]!r}" if isinstance(rules, Mapping) and "of" in rules else ""
-            raise ParameterError(f"groups of {name!r} have the keys of (file or mapping), max, min and max_names{odd}")
+            odd = f"; it has no {unknown[0]!r}" if isinstance(rules, Mapping) and "of" in rules else ""
+            raise ParameterError(f"group {name!r} needs the key 'of' (file or mapping) and takes max, min and max_names{odd}")
         found[str(name)] = {
             "of": grouping(f"groups {name}", rules["of"]),
             "max": shares(f"max of {name}", rules.get("max")),

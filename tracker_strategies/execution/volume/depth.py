@@ -197,6 +197,6 @@ def require_volume(panel: MarketPanel, columns: Sequence[int] | None = None) -> 
 def no_volume(name: str, where: str, count: int = 1) -> DataError:
     """The refusal of a name without volume."""
     return DataError(
-        f"{name} has no volume in {where} ({count} such names): max_participation and impact are about what was traded; bring "
-        "bars with a column volume, or leave both out"
+        f"{name} has no volume in {where} (names without volume: {count}): max_participation and impact need the traded volume; "
+        "use bars with a column volume, or omit both"
     )

@@ -35,14 +35,14 @@ MOST_IMPACT = 0.5
 
 @dataclass(frozen=True)
 class Liquidity:
-    """How fills depend on what was traded.
+    """How fills depend on the traded volume.
 
     Parameters
     ----------
     max_participation : float, optional
         Largest share of a bar's volume that one order may be, in (0, 1]. None with an impact: all of it.
     unfilled : {"carry", "drop"}
-        What becomes of the rest: sent again on the next bars until the next rebalance decides anew, or given up.
+        What happens to the rest: it is sent again on the next bars until the next rebalance, or it is cancelled.
     impact : {"sqrt"}, optional
         The square-root law; None for fills at the quoted price.
     impact_coefficient : float, default 1
@@ -64,7 +64,7 @@ class Liquidity:
             one_of("impact", self.impact, ("sqrt",))
         coefficient = number("impact_coefficient", self.impact_coefficient, above=0.0)
         if self.impact is None and coefficient != 1.0:
-            raise ParameterError(f"impact_coefficient={coefficient:g} without an impact does nothing; add impact=sqrt")
+            raise ParameterError(f"impact_coefficient={coefficient:g} has no effect without impact; add impact=sqrt")
         object.__setattr__(self, "impact_coefficient", coefficient)
 
     @classmethod
@@ -157,6 +157,6 @@ def check_filler(liquidity: Liquidity | None, broker: Any) -> None:
     if liquidity is not None and filler is not None:
         name = getattr(filler, "__name__", type(filler).__name__)
         raise ParameterError(
-            f"the broker has a volume filler ({name}) and the tracker max_participation or impact: both say how much fills; "
-            "leave one of them out (cerebro.broker.set_filler, or the tracker's params)"
+            f"the broker has a volume filler ({name}) and the tracker has max_participation or impact: both decide how much "
+            "fills; remove one of them (cerebro.broker.set_filler, or the tracker's params)"
         )

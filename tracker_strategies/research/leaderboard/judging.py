@@ -18,7 +18,7 @@ REFERENCE = "ensemble"
 def reference(names: Sequence[str], against: str | None = None) -> str:
     """The entrant that the others are compared with: the one that was named, the ensemble, or else the first."""
     if against is not None and against not in names:
-        raise ParameterError(f"--against {against}: it does not take part; choose one of {', '.join(dict.fromkeys(names))}")
+        raise ParameterError(f"--against {against} is not in this leaderboard; choose one of {', '.join(dict.fromkeys(names))}")
     return against or (REFERENCE if REFERENCE in names else names[0])
 
 

@@ -45,7 +45,7 @@ class SkfolioFits(SLAIT):
 class SkfolioTracker(TrackerStrategy):
     """skfolio's ``BenchmarkTracker`` in walk-forward: fitted on the last ``window`` bars, every ``every`` bars, held in between.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``window`` (250), ``every`` (20): bars of a fit, and from one fit to the next; between fits the shares are left alone,
         which trades least (``rebalance`` is 20 too)
     """

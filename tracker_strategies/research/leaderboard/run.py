@@ -80,17 +80,16 @@ class Leaderboard(Sweep):
 def entrants(
     names: Sequence[str] = (), *, skfolio: bool = False, max_names: int | None = None, ablation: bool = False
 ) -> list[Entrant]:
-    """Who takes part.
+    """The entrants of a leaderboard.
 
     Parameters
     ----------
     names : sequence of str
-        Strategies, also ``path/to/file.py:Class``; all of this project by default, but for the one that has to be told its
-        weights.
+        Strategies, also ``path/to/file.py:Class``; by default all of this project, except those that need weights.
     skfolio : bool
         Whether skfolio's ``BenchmarkTracker`` takes part.
     max_names : int, optional
-        Also the ensemble and SLAIT with at most so many names.
+        Also the ensemble and SLAIT with at most this number of names.
     ablation : bool
         Also every combination of members, coordinates and cost term.
     """
@@ -136,7 +135,7 @@ def open_markets(sources: Sequence[str], how: MarketSource | None = None) -> tup
     """
     market = MarketSource() if how is None else how
     if len(market.targets) > 1:
-        raise ParameterError(f"a leaderboard has one index, not {', '.join(market.targets)}: name one, or use tracker compare")
+        raise ParameterError(f"a leaderboard has one index, got {', '.join(market.targets)}: name one, or use tracker compare")
     panels: dict[str, MarketPanel] = {}
     left_out: dict[str, str] = {}
     for source in sources:
@@ -146,7 +145,7 @@ def open_markets(sources: Sequence[str], how: MarketSource | None = None) -> tup
             continue
         files = sorted(path for path in folder.iterdir() if path.name.lower().endswith(SUFFIXES))
         if not files:
-            raise DataError(f"{folder} holds no market: no file that ends with {', '.join(SUFFIXES)}")
+            raise DataError(f"{folder} holds no market: it has no file that ends with {', '.join(SUFFIXES)}")
         for path in files:
             try:
                 panels[market_name(str(path))] = replace(market, source=str(path)).open()
@@ -200,7 +199,7 @@ def run_leaderboard(
         Where the rows are kept, in ``sweep/``: those that are there already are not run again. By default nothing is kept.
     fill : {"next_open", "open", "close"}
     cost_bps : float
-        Cost that the account pays during the run; the excess returns are told at 0, 5 and 10 bp all the same.
+        Cost that the account pays during the run; the excess returns are shown at 0, 5 and 10 bp in any case.
     eval_from : str
         Fraction or date from which on is scored; learning begins at the first bar.
     jobs : int
@@ -208,11 +207,11 @@ def run_leaderboard(
     cash : float
         Starting cash of every account.
     mandate : Mandate, mapping or path of a TOML file, optional
-        Limits that hold for all who take part.
+        Limits that hold for all entrants.
     against : str, optional
-        Entrant that the others are judged against; by default the ensemble, or the first where it does not take part.
+        Entrant with which the others are compared; by default the ensemble, or the first entrant if it does not take part.
     watcher : Watcher, optional
-        Told of every row.
+        Notified of every row.
 
     Returns
     -------

@@ -23,7 +23,7 @@ def whole(name: str, value: Any) -> int:
 def several(name: str, value: Any) -> int:
     """An integer >= 2, or a :class:`ParameterError`."""
     if count(name, value) < 2:
-        raise ParameterError(f"{name} must be at least 2, or no mean has a standard error, got {value!r}")
+        raise ParameterError(f"{name} must be at least 2, so that a mean has a standard error, got {value!r}")
     return int(value)
 
 

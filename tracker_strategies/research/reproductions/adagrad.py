@@ -86,7 +86,7 @@ def reproduce_adagrad(*, dims: tuple[int, ...] = (100, 10_000), full_d: int = 30
         `rows` of text) and `curves` (cumulative loss of gradient descent by cycle).
     """
     if not dims:
-        raise ParameterError("dims must name at least one dimension, got none")
+        raise ParameterError("dims is empty; give at least one dimension")
     whole("seed", seed)
     examples = [diagonal_example(count("dims", d), int(seed)) for d in dims]
     curves = {str(e["d"]): e.pop("curve") for e in examples}

@@ -66,9 +66,9 @@ def reproduce_vaw(
         (regret and bound by round, for each stream and forecaster).
     """
     if count("rounds", rounds) < 4:
-        raise ParameterError(f"rounds must be at least 4, two for each half, got {rounds!r}")
+        raise ParameterError(f"rounds must be at least 4 (two per half), got {rounds!r}")
     if 1.0 not in gammas or not all(0.0 < g <= 1.0 for g in gammas):
-        raise ParameterError(f"gammas must lie in (0, 1] and hold 1, which is VAW, got {tuple(gammas)!r}")
+        raise ParameterError(f"gammas must be in (0, 1] and include 1, which is VAW, got {tuple(gammas)!r}")
     whole("seed", seed)
     first = switching_stream(rounds)
     second = regression_stream(rounds, count("d", d), count("switches", switches), int(seed))

@@ -8,13 +8,13 @@ from tracker_strategies.errors import TrackerError
 class WorkerError(TrackerError, RuntimeError):
     """Cells cannot be run where they were sent: no scheduler, no worker, another version of the package, no process that starts.
 
-    Rows that were finished before are kept; the same command goes on from there.
+    Rows that were finished before are kept; the same command continues from there.
     """
 
 
 class CellDiedError(TrackerError, RuntimeError):
-    """A cell took the process that ran it down, more than once. It is told in the cell's row; the other cells are run."""
+    """A cell ended the process that ran it, more than once. The error is in the cell's row; the other cells are run."""
 
 
 class CellTimeError(TrackerError, TimeoutError):
-    """A cell took longer than it may. It is told in the cell's row; the other cells are run."""
+    """A cell took longer than it may. The error is in the cell's row; the other cells are run."""

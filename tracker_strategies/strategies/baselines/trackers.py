@@ -33,7 +33,7 @@ class BuyAndHold(EqualWeight):
 class ConstantWeight(TrackerStrategy):
     """Weights given by the user, restored at each rebalance.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``weights`` (None): mapping of symbol to weight, or a sequence in the order of the feeds; scaled to sum 1. From the
         command line: ``--param weights=AAPL:0.5,MSFT:0.5``. None means equal weights
     """
@@ -58,9 +58,9 @@ class Replicate(TrackerStrategy):
     It buys nothing before the first row is known. The difference to the index is what the file does not say: rounding, names
     without prices, and changes between its dates.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``index_weights`` (needed): the weights
-      - ``coordinates`` ("shares"): share counts are what it holds, so that there is no other choice
+      - ``coordinates`` ("shares"): it holds share counts, so there is no other choice
     """
 
     alias_name = "replicate"
@@ -71,10 +71,12 @@ class Replicate(TrackerStrategy):
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
         """Share counts, from the weights that are known."""
         if p.index_weights is None:
-            raise ParameterError("replicate holds the weights of the index: give them, as index_weights or --index-weights FILE")
+            raise ParameterError(
+                "replicate needs the weights of the index, because it holds them; give index_weights or --index-weights FILE"
+            )
         if p.coordinates != "shares":
             raise ParameterError(
-                f"coordinates={p.coordinates!r}: replicate holds share counts; leave the param out, or choose constant-weight"
+                f"coordinates={p.coordinates!r} is not possible: replicate holds share counts; omit it, or choose constant-weight"
             )
         return PublishedShares(len(symbols), start=getattr(p, "start_weights", None))
 
@@ -88,7 +90,9 @@ def _not_excluded(p: Any) -> Any:
     elif isinstance(p.weights, Mapping):
         kept = {name: weight for name, weight in p.weights.items() if _is_allowed(p, name)}
     if p.weights and not kept:
-        raise ParameterError(f"weights={p.weights!r} are all of names that the mandate excludes; give others, or exclude fewer")
+        raise ParameterError(
+            f"the mandate excludes every name in weights={p.weights!r}; give weights of others, or exclude fewer"
+        )
     return kept
 
 
@@ -106,7 +110,9 @@ def given_weights(given: Any, symbols: tuple[str, ...]) -> Any:
         if isinstance(given, Mapping):
             unknown = [name for name in given if name not in symbols]
             if unknown:
-                raise UniverseError(f"weights name {unknown[0]!r}, which is not among the {len(symbols)} assets")
+                raise UniverseError(
+                    f"weights contain {unknown[0]!r}, which is not one of the {len(symbols)} assets; correct or remove it"
+                )
             given = [given.get(name, 0.0) for name in symbols]
         w = np.asarray(given, dtype=np.float64)
     except (ValueError, TypeError) as problem:

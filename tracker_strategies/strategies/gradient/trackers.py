@@ -7,7 +7,7 @@ from tracker_strategies.strategies.base import TrackerStrategy
 
 
 class AdaGradTracker(TrackerStrategy):
-    """Adaptive subgradient steps: each name has a learning rate of its own, smaller the more it has moved the error so far."""
+    """Adaptive subgradient steps: each name has its own learning rate, smaller the more it has moved the error."""
 
     learner = AdaGrad
     without = ("regulariser", "lam", "groups", "strongly_convex")

@@ -78,7 +78,7 @@ def informed(cls: Any, p: Any, tracker: Tracker, symbols: tuple[str, ...], names
         return tracker if given is None or not given.dates else InformedTracker.of(tracker, given, proxy=True)
     check_use(cls)
     if getattr(p, "prior_weights", None) is not None:
-        raise ParameterError("index_weights and prior_weights both say what the index holds; give one of them")
+        raise ParameterError("index_weights and prior_weights both give the weights of the index; give only one of them")
     published = index_weights(p.index_weights, symbols).among(symbols, names)
     values = vars(p) if isinstance(p, SimpleNamespace) else p._getkwargs()
     make = partial(_started, cls, SimpleNamespace(**values), names, n_targets)
@@ -104,8 +104,8 @@ def check_use(cls: Any) -> None:
     """Raise :class:`ParameterError` where a strategy has no use for weights of the index."""
     if not uses(cls):
         raise ParameterError(
-            f"{cls.alias_name or cls.__name__} has no use for index_weights: its learner has no start; leave them out, or choose "
-            "ensemble, which takes them as its prior, or replicate, which holds them"
+            f"{cls.alias_name or cls.__name__} cannot use index_weights: its learner takes no starting weights; omit them, or "
+            "choose ensemble, which uses them as its prior, or replicate, which holds them"
         )
 
 
@@ -114,9 +114,12 @@ def check_weights(cls: Any, dates: Iterable[str], bars: NDArray[np.datetime64]) 
     check_use(cls)
     known, first, last = min(dates), *(str(bars[i].astype("datetime64[D]")) for i in (0, -1))
     if known >= last:
-        raise ParameterError(f"index_weights are of {known} and later, and the bars end on {last}: no row counts")
+        raise ParameterError(
+            f"the first row of index_weights ({known}) is used after its date, but the bars end on {last}: no row can be used; "
+            "give weights of an earlier date"
+        )
     if known >= first and not hears(cls):
         raise ParameterError(
-            f"{cls.alias_name or cls.__name__} uses index_weights as its start only, and the first row ({known}) counts after "
-            f"the first bar ({first}); give one of a date before it, or leave them out"
+            f"{cls.alias_name or cls.__name__} uses index_weights only at its start, but the first row ({known}) is used after "
+            f"the first bar ({first}); give a row with an earlier date, or omit index_weights"
         )

@@ -22,7 +22,8 @@ FloatArray = NDArray[np.float64]
 #: Sums of weights that are taken for the whole of an index: files round, and leave out what they do not hold.
 LEAST_SUM, MOST_SUM = 0.98, 1.02
 _FORMS = (
-    "a mapping from symbols to weights, or from dates to those, a table with one row per date, or a file of symbol, weight, date"
+    "a mapping of symbol to weight, a mapping of date to such a mapping, a table with one row per date, or a file with columns "
+    "symbol, weight and date"
 )
 
 
@@ -60,7 +61,7 @@ class Published:
             some = row[place]
             if not some.sum() > 0.0:
                 raise ParameterError(
-                    f"index_weights{f' of {date}' if date else ''} are all of names that the mandate excludes; exclude fewer"
+                    f"the mandate excludes every name in index_weights{f' of {date}' if date else ''}; exclude fewer names"
                 )
             rows.append(some / some.sum())
         return Published(self.dates, tuple(rows))
@@ -97,12 +98,12 @@ def settled_weights(
     rows = _rows(given, "index_weights")
     if "" in rows and known_from is None and today is None:
         raise ParameterError(
-            "index_weights have no date, so that a backtest cannot tell when they were known; add a column date (or write "
-            "{date: weights}), or say since when with --weights-known-from DATE"
+            "index_weights have no date, so a backtest cannot know when they became known; add a column date (or write "
+            "{date: weights}), or give the date with --weights-known-from DATE"
         )
     if "" not in rows and known_from is not None:
         raise ParameterError(
-            f"index_weights have dates of their own, so that --weights-known-from {known_from} says nothing; leave it out"
+            f"index_weights have their own dates, so --weights-known-from {known_from} would have no effect; omit it"
         )
     if "" in rows:  # a row counts from the bar after its date
         rows = {str(np.datetime64(_day(today if known_from is None else known_from)) - 1): rows[""]}
@@ -186,7 +187,7 @@ def _rows(given: Any, what: str) -> dict[Any, Mapping[Any, Any]]:
 def _row(given: Mapping[Any, Any], symbols: tuple[str, ...], what: str) -> FloatArray:
     for name in given:
         if name not in symbols:
-            raise ParameterError(unknown(f"{what} name", str(name), symbols, "assets"))
+            raise ParameterError(unknown(f"{what} contain", str(name), symbols, "assets"))
     _checked(given, what)
     return np.array([float(given.get(symbol, 0.0)) for symbol in symbols])
 
@@ -208,7 +209,7 @@ def _day(date: Any) -> str:
             raise ValueError
         return str(day)
     except (TypeError, ValueError):
-        raise ParameterError(f"weights have a row for {date!r}, which is no date such as 2024-01-31") from None
+        raise ParameterError(f"weights have a row for {date!r}, which is not a date such as 2024-01-31") from None
 
 
 def _short(given: Mapping[Any, Any]) -> str:

@@ -9,11 +9,11 @@ from tracker_strategies.strategies.base import TrackerStrategy
 
 
 class LeastSquaresTracker(TrackerStrategy):
-    """The portfolio that would have tracked best so far, the past discounted, with a pull to what is held.
+    """The portfolio that would have tracked best so far, with less weight on older bars, and a pull towards what is held.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``coordinates`` ("shares")
-      - ``max_names`` (None): most names held, chosen anew every ``review`` ("20 sessions") bars by selection and elimination:
+      - ``max_names`` (None): most names held, chosen again every ``review`` ("20 sessions") bars by selection and elimination:
         :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The learner's first choice comes after 40 bars; until then
         it wants equal parts of all names, and the mandate chooses among them
     """

@@ -37,11 +37,11 @@ class MultiplicativePATracker(TrackerStrategy):
 class PASTracker(PATracker):
     """Passive-aggressive with side information: tracks the index and leans towards what the side information prefers.
 
-    Under a budget (``max_tracking_error``) the same learner without side information learns beside it, and as much of the
-    difference is held as the budget allows; ``lam`` then says how much is asked for, 20/N by default. What the learner misses
+    Under a budget (``max_tracking_error``) the same learner without side information learns at the same time. The portfolio holds
+    as much of the difference as the budget allows; ``lam`` then sets how much is asked for, 20/N by default. The tracking error
     without any tilt is a floor that no budget lowers. See :class:`~tracker_strategies.algorithms.Budgeted`.
 
-    Params (beside those of :class:`PATracker`):
+    Params (in addition to those of :class:`PATracker`):
     """
 
     learner: ClassVar[type[OnlineAlgorithm]] = PAS
@@ -61,14 +61,14 @@ class PASTracker(PATracker):
 class APASTracker(PASTracker):
     """Adaptive passive-aggressive with side information: the tolerated error adapts to what the side information gains from it.
 
-    Params (beside those of :class:`PASTracker`):
+    Params (in addition to those of :class:`PASTracker`):
     """
 
     learner = APAS
 
 
 class SLAITTracker(TrackerStrategy):
-    """Sparse batch tracking (SLAIT) on a rolling window, solved anew every few bars: the rival that re-optimises."""
+    """Sparse batch tracking (SLAIT) on a rolling window, solved again every few bars: the rival that re-optimises."""
 
     learner = SLAIT
     without = ("max_iter", "accelerate", "u")

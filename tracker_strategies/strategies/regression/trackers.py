@@ -24,7 +24,7 @@ class RLSTracker(TrackerStrategy):
 class RecursiveLarsTracker(TrackerStrategy):
     """The Lasso path on discounted moments, stopped at ``theta`` names, refitted on them.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``theta`` (30): names chosen; all of them where there are fewer than 30
     """
 
@@ -34,9 +34,9 @@ class RecursiveLarsTracker(TrackerStrategy):
 
 
 class AdaptiveLassoTracker(TrackerStrategy):
-    """The Lasso by one sweep of coordinate descent a bar, with forgetting that tunes itself.
+    """The Lasso by one sweep of coordinate descent per bar, with a forgetting factor that adapts itself.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``theta`` (30): names chosen; all of them where there are fewer than 30
     """
 
@@ -48,7 +48,7 @@ class AdaptiveLassoTracker(TrackerStrategy):
 class RandomPortfolios(TrackerStrategy):
     """A portfolio of names drawn by lot, their weights fitted to the past: what any choice of names has to beat.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``theta`` (30): names drawn; all of them where there are fewer than 30
       - ``portfolios`` (1): how many are drawn; the account holds their mean
     """

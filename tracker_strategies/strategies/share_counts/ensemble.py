@@ -12,14 +12,14 @@ from tracker_strategies.strategies.index_weights.published import published_weig
 
 
 class EnsembleTracker(TrackerStrategy):
-    """Four estimates of the index's share counts, from a long memory to a short one, in the mixture that has tracked best lately.
+    """Four estimates of the index's share counts, with memories from long to short, in the mixture that has tracked best lately.
 
     An index holds share counts that stay the same between reviews, a few of them large and most of them small. Each member finds
-    the counts that explain the latest bars best among those that are plausible for an index; the portfolio goes half of the way
+    the counts that explain the latest bars best among those that are plausible for an index. The portfolio goes half of the way
     to their mixture per bar. One setting serves all markets: nothing needs tuning. See
     :class:`~tracker_strategies.algorithms.ShareCounts`.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``index_weights`` (None), of every strategy: here they are the start and the prior of two members, and later rows replace
         that prior
       - ``prior_weights`` (None): a proxy of the sizes in the index, of any sum, where its weights are not known: a mapping from
@@ -30,7 +30,7 @@ class EnsembleTracker(TrackerStrategy):
       - ``review`` ("20 sessions"), ``review_offset`` (0): bars between two choices of those names, and bars by which they are
         shifted, in bars or as time, as ``listing_warmup``.
         Figures of a few names scatter from one offset to another: compare means over several
-      - ``coordinates`` ("shares"): share counts are what it learns, so that there is no other choice
+      - ``coordinates`` ("shares"): it learns share counts, so there is no other choice
     """
 
     alias_name = "ensemble"
@@ -44,14 +44,16 @@ class EnsembleTracker(TrackerStrategy):
         """The stack."""
         if p.coordinates != "shares":
             raise ParameterError(
-                f"coordinates={p.coordinates!r}: {cls.alias_name} learns share counts, so that its coordinates are shares; "
-                "leave the param out, or choose another strategy, such as least-squares"
+                f"coordinates={p.coordinates!r} is not possible: {cls.alias_name} learns share counts; "
+                "omit the param, or choose another strategy, such as least-squares"
             )
         known = getattr(p, "start_weights", None)
         given = published_weights(p.prior_weights, symbols)
         review, offset = count("review", p.review), count("review_offset", p.review_offset, least=0)
         if offset >= review:
-            raise ParameterError(f"review_offset={offset} must be below review={review}, the bars between two choices of names")
+            raise ParameterError(
+                f"review_offset={offset} must be below review={review}, the number of bars between two selections"
+            )
         n, prior = len(symbols), known if given is None else given.at_start
         if p.max_names is None:
             return ShareCounts(n, prior_weights=prior)

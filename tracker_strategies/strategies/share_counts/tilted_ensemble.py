@@ -17,7 +17,7 @@ class TiltedEnsembleTracker(EnsembleTracker):
     by bar, to what keeps the error of the last year within it: see :class:`~tracker_strategies.algorithms.Tilted` and
     :class:`~tracker_strategies.algorithms.Budgeted`. What the stack misses by itself is a floor that no budget lowers.
 
-    Params (beside those of :class:`EnsembleTracker`):
+    Params (in addition to those of :class:`EnsembleTracker`):
       - ``lam`` (None): how far to lean; None means 1/N, and 20/N under a budget, which then decides
       - ``side`` ("log-return"), ``log_weight`` (1), ``kappa`` (0.003), ``signal`` (None), ``signal_weight`` (1): the side
         information, as for :class:`~tracker_strategies.strategies.PASTracker`

@@ -34,7 +34,7 @@ class DiscountedVAWTracker(TrackerStrategy):
 class AdaptiveDiscountTracker(TrackerStrategy):
     """Discounted VAW at a grid of discounts, and a vote that finds the right one: nothing to tune, optimal dynamic regret.
 
-    Params (beside those of :class:`TrackerStrategy`):
+    Params (in addition to those of :class:`TrackerStrategy`):
       - ``discounts`` (None): discount factors such as "0,0.99,0.999,1"; by default the grid of the theory, which depends on the
         number of names and on the horizon
       - ``restarts`` (False): strongly adaptive: fresh copies start all the time and forget what no longer holds

@@ -55,20 +55,23 @@ def refuse_single_names(
         closed = int(np.count_nonzero(listed & (limits.upper == 0)))
         raise ContradictionError(
             f"none of the {int(listed.sum())} listed names may be bought: {closed} are excluded or capped at 0, "
-            f"{int(listed.sum()) - closed} are frozen without a holding; take names out of exclude or freeze"
+            f"{int(listed.sum()) - closed} are frozen without a holding; remove names from exclude or freeze"
         )
     for i in np.flatnonzero(limits.must > 0).tolist():
         must = f"must_hold {symbols[i]}={percent(float(limits.must[i]))}"
         if owned[i]:
             continue
         if limits.frozen[i]:
-            raise ContradictionError(f"{must}: it is frozen, and nothing of it is held at the start; take it out of one of them")
+            raise ContradictionError(
+                f"{must}: it is frozen, but not held at the start, so it cannot be bought; remove it from must_hold or freeze"
+            )
         if limits.upper[i] == 0:
-            raise ContradictionError(f"{must}: it is excluded or capped at 0; take it out of one of them")
+            raise ContradictionError(f"{must}: it is excluded or capped at 0; remove one of these limits")
         if not listed[i]:
-            raise ContradictionError(f"{must}: it is not listed at the first bar; take it out")
+            raise ContradictionError(f"{must}: it is not listed at the first bar; remove it from must_hold")
         if dear[i]:
-            raise ContradictionError(f"{must}: one lot of it costs more than its cap of {percent(float(limits.upper[i]))}")
+            cap = percent(float(limits.upper[i]))
+            raise ContradictionError(f"{must}: one lot costs more than its cap of {cap}; raise the cap or the cash")
         if limits.must[i] > limits.upper[i] + _ROUNDING:
             low, cap = unlike(float(limits.must[i]), float(limits.upper[i]))
             raise ContradictionError(f"must_hold {symbols[i]}={low} is above its max_weight={cap}; lower one or raise the other")
@@ -110,19 +113,20 @@ def _refuse_totals(limits: Limits) -> None:
     if musts > total + _ROUNDING:
         most, whole = unlike(musts, total)
         raise ContradictionError(
-            f"must_hold: {forced} names take at least {most}, more than {whole}; lower one of them or min_cash"
+            f"must_hold: {forced} names take at least {most}, but only {whole} can be invested; lower one of them or min_cash"
         )
     if caps.sum() < total - _ROUNDING:
         most, whole = unlike(float(caps.sum()), total)
         raise ContradictionError(
-            f"{label('max_weight', limits)}: {_names(caps)} hold {most}, not {whole}; raise max_weight or min_cash"
+            f"{label('max_weight', limits)}: {_names(caps)} hold {most} together, but {whole} must be invested; raise max_weight "
+            "or min_cash"
         )
     largest = np.sort(caps)[::-1][:k]
     if largest.sum() < total - _ROUNDING:
         most, whole = unlike(float(largest.sum()), total)
         raise ContradictionError(
-            f"max_names={limits.max_names} and {label('max_weight', limits)}: {_names(largest)} hold {most}, not {whole}; "
-            "raise one of them or min_cash"
+            f"max_names={limits.max_names} and {label('max_weight', limits)}: {_names(largest)} hold {most} together, but "
+            f"{whole} must be invested; raise one of them or min_cash"
         )
     _refuse_gaps(limits)
 
@@ -138,12 +142,13 @@ def _refuse_gaps(limits: Limits) -> None:
         least, whole = unlike(fewest * float(low[0]), total)
         if fewest == 1:
             raise ContradictionError(
-                f"{label('min_weight', limits)}: one name holds at least {least}, not {whole}; lower min_weight or min_cash"
+                f"{label('min_weight', limits)}: one name takes at least {least}, but only {whole} can be invested; lower "
+                "min_weight or min_cash"
             )
         raise ContradictionError(
             f"{label('min_weight', limits)} and {label('max_weight', limits)}: {_names(high[: fewest - 1])} hold "
-            f"{percent((fewest - 1) * float(high[0]))}, {fewest} at least {least}, never {whole}; "
-            "lower min_weight or raise max_weight"
+            f"{percent((fewest - 1) * float(high[0]))} together and {fewest} names at least {least}, but {whole} must be "
+            "invested; lower min_weight or raise max_weight"
         )
 
 
@@ -159,7 +164,7 @@ def _refuse_group(limits: Limits, group: Group) -> None:
     if sure.sum() > group.upper + _ROUNDING:
         most, cap = unlike(float(sure.sum()), group.upper)
         raise ContradictionError(
-            f"max_{key} {item}={cap}: its names in must_hold take at least {most}; raise one or lower the other"
+            f"max_{key} {item}={cap}: its names in must_hold take at least {most}; raise the cap or lower must_hold"
         )
     if group.max_names is not None and len(sure) > group.max_names:
         raise ContradictionError(f"max_names_per_group={group.max_names} of {item}: {len(sure)} of its names are in must_hold")
@@ -167,13 +172,15 @@ def _refuse_group(limits: Limits, group: Group) -> None:
     if caps.sum() < group.lower - _ROUNDING:
         most, low = unlike(float(caps.sum()), group.lower)
         if not len(caps):
-            raise ContradictionError(f"{floor}: none of its {len(group.members)} names can be bought at the first bar; lower it")
-        raise ContradictionError(f"min_{key} {item}={low}: its {_names(caps)} hold {most}; lower it or raise max_weight")
+            raise ContradictionError(
+                f"{floor}: none of its {len(group.members)} names can be bought at the first bar; lower the floor"
+            )
+        raise ContradictionError(f"min_{key} {item}={low}: its {_names(caps)} hold {most} together; lower it or raise max_weight")
     if caps[: group.max_names].sum() < group.lower - _ROUNDING:
         most, low = unlike(float(caps[: group.max_names].sum()), group.lower)
         raise ContradictionError(
-            f"min_{key} {item}={low} and max_names_per_group={group.max_names}: {_names(caps[: group.max_names])} hold {most}; "
-            "lower the floor or raise one of the others"
+            f"min_{key} {item}={low} and max_names_per_group={group.max_names}: {_names(caps[: group.max_names])} hold {most} "
+            "together; lower the floor, or raise max_names_per_group or max_weight"
         )
 
 
@@ -191,7 +198,8 @@ def _refuse_grouping(limits: Limits, grouping: str, groups: list[Group]) -> bool
         count = sum(g.lower > 0 for g in groups)
         raise ContradictionError(
             f"min_{grouping}{' and must_hold' if must.any() else ''}: the floors of {count} {_plural(grouping, count)} "
-            f"{'with must_hold ' if must.any() else ''}sum to {most}, more than {whole}; lower one of them or min_cash"
+            f"{'with must_hold ' if must.any() else ''}sum to {most}, but only {whole} can be invested; lower one of them or "
+            "min_cash"
         )
     ordered = [_ordered(limits, g.members) for g in [*groups, rest]]
     held = np.array([min(g.upper, float(caps.sum())) for g, (_, caps) in zip([*groups, rest], ordered, strict=True)])
@@ -202,7 +210,7 @@ def _refuse_grouping(limits: Limits, grouping: str, groups: list[Group]) -> bool
         caps_too = f" and {label('max_weight', limits)}" if narrow else ""
         raise ContradictionError(
             f"max_{grouping}{caps_too}: {len(groups)} {_plural(grouping, len(groups))}{outside} hold at most {most}, "
-            f"not {whole}; raise {'one of them' if narrow else f'max_{grouping}'} or min_cash"
+            f"but {whole} must be invested; raise {'one of them' if narrow else f'max_{grouping}'} or min_cash"
         )
     return _enough_names(limits, grouping, [*groups, rest], [names for names, _ in ordered], [caps for _, caps in ordered])
 

@@ -119,14 +119,16 @@ def _refuse_small_account(
     cheapest = candidates[np.argmin(prices[candidates])]
     cost = lot * prices[cheapest]
     shares = f"{lot:g} share" + ("" if lot == 1 else "s")
-    start = f"the cheapest lot of {shares} of {symbols[cheapest]} costs {cost:.6g}, and the account has {cash:.6g}"
+    start = f"the cheapest lot of {shares} of {symbols[cheapest]} costs {cost:.6g}, but the account has {cash:.6g}"
     if cost > cash:
         raise ContradictionError(f"{start}; raise the cash or lower the lot")
     if cost > cash * limits.total:
-        raise ContradictionError(f"{start}, of which min_cash={percent(limits.min_cash)} stays; raise the cash or lower min_cash")
+        raise ContradictionError(
+            f"{start}, of which min_cash={percent(limits.min_cash)} must stay in cash; raise the cash or lower min_cash"
+        )
     cap = float(limits.upper[cheapest])
     raise ContradictionError(
-        f"{start}: max_weight={percent(cap)} of it is {cap * cash:.6g}, and no name can be bought; raise the cash or max_weight"
+        f"{start}: max_weight={percent(cap)} of it is {cap * cash:.6g}, so no name can be bought; raise the cash or max_weight"
     )
 
 
@@ -154,11 +156,11 @@ def _blame(limits: Limits) -> str:
     names = joined([label(kind, limits) for kind in culprits])
     together = f"{names} cannot hold together" if len(culprits) > 1 else f"{names} cannot hold"
     if found is None:
-        return f"{together}, whatever is invested; loosen one of them"
+        return f"{together}, even if nothing is invested; loosen one of them"
     most, total = unlike(min(found.at_most, limits.total), limits.total)
-    what = f"the most that can be invested is {most}, not {total}"
+    what = f"at most {most} can be invested, but {total} must be"
     if found.at_most > found.invested + TOLERANCE:  # the search for the most was cut short
-        what = f"less than {total} can be invested"
+        what = f"less than the {total} that must be invested can be"
     return f"{together}: {what}; loosen one of them or raise min_cash"
 
 

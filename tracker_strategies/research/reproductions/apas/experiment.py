@@ -111,8 +111,8 @@ def read_market(path: Path) -> tuple[dict[str, Any], FloatArray, FloatArray]:
     whole = np.asarray(panel.has_bar.all(axis=0))
     if panel.n_bars < 41 or not whole.any():
         raise DataError(
-            f"{path.name}: {panel.n_bars} days and {int(whole.sum())} names with a price on all of them; at least 41 days and "
-            "one such name are needed, half of the days to learn from"
+            f"{path.name} has {panel.n_bars} days and {int(whole.sum())} names with a price on every day; at least 41 days and "
+            "one such name are needed, because half of the days are for learning"
         )
     close, level = panel.close[:, whole], panel.target_close[:, 0]
     about = {

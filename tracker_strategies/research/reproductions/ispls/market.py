@@ -65,7 +65,9 @@ def read_market(sources: Sequence[Source]) -> Market:
     for panel in panels[1:]:
         common = np.intersect1d(common, panel.dates)
     if len(common) < 80:
-        raise DataError(f"{', '.join(labels)}: {len(common)} dates in common; at least 80 are needed, 52 of them to learn from")
+        raise DataError(
+            f"{', '.join(labels)} have {len(common)} dates in common; at least 80 are needed, 52 of them for learning"
+        )
     prices, levels, names = [], [], []
     for panel, label in zip(panels, labels, strict=True):
         rows = np.searchsorted(panel.dates, common)
@@ -76,7 +78,9 @@ def read_market(sources: Sequence[Source]) -> Market:
         names += [f"{label}:{s}" if len(panels) > 1 else s for s, kept in zip(panel.symbols, whole.tolist(), strict=True) if kept]
     X, Y = (np.hstack(part)[1:] / np.hstack(part)[:-1] - 1.0 for part in (prices, levels))
     if X.shape[1] < NAMES:
-        raise DataError(f"{', '.join(labels)}: {X.shape[1]} names with a price on every common date; at least {NAMES} are needed")
+        raise DataError(
+            f"{', '.join(labels)} have {X.shape[1]} names with a price on every common date; at least {NAMES} are needed"
+        )
     periods = float(panels[0].periods_per_year)
     return Market(X, Y, tuple(names), tuple(labels), periods, " + ".join(str(p.source) for p in panels))
 

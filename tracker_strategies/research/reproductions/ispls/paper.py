@@ -115,7 +115,7 @@ def reproduce_ispls(
 
 def _markets(sources: Sequence[Source]) -> dict[str, Market]:
     if len(sources) > 3:
-        raise DataError(f"at most three files are used, the S&P 100, the Nikkei and a daily one; got {len(sources)}")
+        raise DataError(f"give at most three files: the S&P 100, the Nikkei and a daily market; got {len(sources)}")
     pair = sources[:2] if len(sources) >= 2 else ()
     daily = sources[len(pair) :]
     found = {"bivariate": read_market(pair)} if pair else {}

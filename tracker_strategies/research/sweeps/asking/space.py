@@ -32,7 +32,9 @@ class Range:
         if not (numbers and self.low < self.high and (self.low > 0 or not self.log)):
             raise ParameterError(f"range from {self.low!r} to {self.high!r} needs low < high, and low > 0 for a log scale")
         if self.whole and math.ceil(self.low) > math.floor(self.high):
-            raise ParameterError(f"range from {self.low!r} to {self.high!r} holds no whole number")
+            raise ParameterError(
+                f"range from {self.low!r} to {self.high!r} contains no whole number; widen it, or omit whole (:int)"
+            )
 
     def draw(self, rng: np.random.Generator) -> float | int:
         """One number."""
@@ -102,17 +104,19 @@ class Space:
         """Every name is known, every parameter has somebody who takes it."""
         names = tuple(dict.fromkeys(full_name(name) for name in self.strategies))
         if not names:
-            raise ParameterError(f"no strategy to run; name some of {', '.join(NAMES)}")
+            raise ParameterError(f"there is no strategy to run; name at least one of {', '.join(NAMES)}")
         known = {name: default_params(load_strategy(name)) for name in names}
         object.__setattr__(self, "strategies", names)
         object.__setattr__(self, "domains", {key: _domain(key, given) for key, given in self.domains.items()})
         for key in self.domains:
             owner, dot, name = key.rpartition(".")
             if name == "fill":
-                raise ParameterError("fill is no parameter of a grid: name the fill modes with fill")
+                raise ParameterError("fill cannot be a parameter of the grid; give the fill modes with fill (--fill)")
             takers = [full_name(owner)] if dot else names
             if takers[0] not in known:
-                raise ParameterError(f"{key}: {owner} is not among the strategies {', '.join(names)}")
+                raise ParameterError(
+                    f"{key}: {owner} is not one of the strategies {', '.join(names)}; add it or remove the parameter"
+                )
             if not any(name in known[taker] for taker in takers):
                 check_params(load_strategy(takers[0]), {name: None})
 
@@ -136,7 +140,7 @@ class Space:
             own = self.own(name)
             for key, domain in own.items():
                 if isinstance(domain, Range):
-                    raise ParameterError(f"{key} is a range: a grid needs values; list them, or choose search=random")
+                    raise ParameterError(f"{key} is a range, but a grid needs values; list them, or choose search=random")
             for values in product(*own.values()):  # type: ignore[arg-type]
                 yield Candidate.of(name, dict(zip(own, values, strict=True)))
 
@@ -171,11 +175,11 @@ def _domain(key: str, given: Any) -> Domain:
     if isinstance(given, Mapping) and {"low", "high"} <= set(given):
         unknown = set(given) - {"low", "high", "log", "whole"}
         if unknown:
-            raise ParameterError(f"{key}: a range has low, high, log and whole, not {min(unknown)!r}")
+            raise ParameterError(f"{key}: a range takes low, high, log and whole, not {min(unknown)!r}")
         return Range(**given)
     values = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
     if not values:
-        raise ParameterError(f"{key} has no values")
+        raise ParameterError(f"{key} has no values; give at least one")
     for value in values:
         canonical(value)
     return values
@@ -205,5 +209,5 @@ def _pair(text: str, found: Mapping[str, Domain], flag: str, example: str) -> tu
     if not key or not said:
         raise ParameterError(f"{flag} {text!r} must look like {example}")
     if key in found:
-        raise ParameterError(f"{flag} {text!r}: {key} is given twice")
+        raise ParameterError(f"{flag} {text!r}: {key} is given twice; give it once")
     return key, said

@@ -144,14 +144,14 @@ class Sweep:
         for key in self.asked_params():
             if key in self.mandate:
                 raise ParameterError(
-                    f"{key} is in the mandate, which holds for all, and among the parameters to try; say it once"
+                    f"{key} is in the mandate, which applies to all runs, and also among the parameters to try; give it once"
                 )
         for name, known in (("engine", ENGINES), ("search", SEARCHES), ("objective", tuple(OBJECTIVES))):
             if getattr(self, name) not in known:
                 raise ParameterError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(known)}")
         for name in ("data", "index", "seeds", "fill", "costs"):
             if not getattr(self, name):
-                raise ParameterError(f"{name} is empty; name at least one")
+                raise ParameterError(f"{name} is empty; give at least one")
         for name in ("data", "index", "fill", "windows", "baselines"):
             wrong = [value for value in getattr(self, name) if not isinstance(value, str)]
             if wrong:
@@ -167,10 +167,10 @@ class Sweep:
         object.__setattr__(self, "baselines", tuple(full_name(name) for name in self.baselines))
         drawn = [data.source for data in self.sources() if data.synthetic]
         if drawn and (self.members or self.renames):
-            raise ParameterError(f"members and renames are for files: {drawn[0]} has none; leave them out, or the market")
+            raise ParameterError(f"members and renames are for files, not for {drawn[0]}: remove them, or this market")
         if self.search == "grid":
             if self.trials is not None:
-                raise ParameterError("a grid runs every combination: leave out trials, or choose search=random")
+                raise ParameterError("a grid runs every combination: omit trials, or choose search=random")
             if self.space.has_ranges:
                 next(iter(self.space.grid()))  # names the range
 
@@ -218,7 +218,7 @@ class Sweep:
         except OSError as problem:
             raise ParameterError(f"--config {file}: {problem.strerror or problem}") from None
         except tomllib.TOMLDecodeError as problem:
-            raise ParameterError(f"--config {file}: not TOML: {problem}") from None
+            raise ParameterError(f"--config {file} is not a TOML file: {problem}") from None
         except ParameterError as problem:
             raise ParameterError(f"--config {file}: {problem}") from None
 
@@ -241,7 +241,7 @@ class Sweep:
         for key in list(left):
             if key not in plain:
                 known = sorted(plain | {"strategies", "params", "walk_forward", "halving", "cost_bps", *COST_KEYS[1:]})
-                raise ParameterError(f"unknown key {key!r}; a sweep has {', '.join(known)}")
+                raise ParameterError(f"unknown key {key!r}; the keys of a sweep are {', '.join(known)}")
             many = key in ("data", "index", "seeds", "fill", "windows", "baselines")
             made[key] = _many(left[key]) if many else left[key]
         return cls(**made)
@@ -296,5 +296,5 @@ def _table(kind: Any, given: Any, name: str) -> Any:
     known = [f.name for f in fields(kind)]
     unknown = [key for key in given if key not in known] if isinstance(given, Mapping) else [given]
     if unknown:
-        raise ParameterError(f"{name} has no {unknown[0]!r}; it has {', '.join(known)}")
+        raise ParameterError(f"{name} has no key {unknown[0]!r}; its keys are {', '.join(known)}")
     return kind(**given)

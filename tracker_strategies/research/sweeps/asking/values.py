@@ -21,7 +21,7 @@ def canonical(value: Any) -> Any:
         return int(value)
     if isinstance(value, (bool, int, float, str, type(None))):
         return value
-    raise ParameterError(f"{value!r} cannot be a value in a sweep: use numbers, text, true, false, lists and tables")
+    raise ParameterError(f"{value!r} cannot be a value in a sweep: use numbers, text, true, false, lists or tables")
 
 
 def as_json(params: Mapping[str, Any]) -> str:

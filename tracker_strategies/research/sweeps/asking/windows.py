@@ -75,7 +75,7 @@ class WalkForward:
                 if window.n_scored < LEAST_SCORED:
                     raise DataError(
                         f"fold {k + 1} of {self.folds}: its {window.part} window scores {max(0, window.n_scored)} of {T} bars, "
-                        f"{LEAST_SCORED} are needed; use fewer folds, a smaller burn_in or purge, or a longer history"
+                        f"but {LEAST_SCORED} are needed; use fewer folds, a smaller burn_in or purge, or a longer history"
                     )
             found.append((train, test))
         return found
@@ -87,7 +87,7 @@ def windows_of(
     """The windows of a sweep: walk-forward folds, or the periods named ("2015-01-01:2019-12-31"), or the whole history."""
     if walk_forward is not None:
         if periods or eval_from is not None:
-            raise ParameterError("walk-forward folds bring their own windows: leave out windows and eval_from")
+            raise ParameterError("walk-forward folds define their own windows: omit windows and eval_from")
         return [window for pair in walk_forward.splits(dates) for window in pair]
     found = []
     for words in periods or (":",):
@@ -95,7 +95,9 @@ def windows_of(
         part = "whole" if words == ":" else words
         window = Window(start, start + start_row(dates[start:stop], eval_from), stop, part)
         if window.n_scored < LEAST_SCORED:
-            raise DataError(f"window {part}: {max(0, window.n_scored)} scored bars, {LEAST_SCORED} are needed")
+            raise DataError(
+                f"window {part} has {max(0, window.n_scored)} scored bars, but {LEAST_SCORED} are needed; use a longer one"
+            )
         found.append(window)
     return found
 
@@ -104,14 +106,16 @@ def _rows(dates: Dates, words: str) -> tuple[int, int]:
     """First and last-but-one row of ``FROM:TO``, both dates included and both optional."""
     first, colon, last = words.partition(":")
     if not colon:
-        raise ParameterError(f"window {words!r} must look like 2015-01-01:2019-12-31; either side may be left out")
+        raise ParameterError(f"window {words!r} must look like 2015-01-01:2019-12-31; either date may be omitted")
     try:
         start = int(np.searchsorted(dates, np.datetime64(first, "ns"))) if first else 0
         # The last date counts with all bars of its day.
         stop = int(np.searchsorted(dates, np.datetime64(last, "D") + 1)) if last else len(dates)
     except ValueError:
-        raise ParameterError(f"window {words!r}: not a date such as 2015-01-01") from None
+        raise ParameterError(f"window {words!r} contains something that is not a date such as 2015-01-01") from None
     if stop - start < 3:
         span = f"{dates[0].astype('datetime64[D]')} to {dates[-1].astype('datetime64[D]')}"
-        raise ParameterError(f"window {words!r} holds {max(0, stop - start)} bars of the data, which run from {span}")
+        raise ParameterError(
+            f"window {words!r} contains {max(0, stop - start)} bars; at least 3 are needed, and the data run from {span}"
+        )
     return start, stop

@@ -181,14 +181,14 @@ def load(folder: str | Path, objective: str | None = None) -> Results:
     current = rows[rows["code"] == about["code"]]
     if not len(current):
         raise OutputError(
-            f"{folder} has no rows yet; run 'tracker sweep' first, 'tracker sweep status {folder}' tells how far it is"
+            f"{folder} has no rows yet; run 'tracker sweep' first; 'tracker sweep status {folder}' shows its progress"
         )
     good = current[current["status"] == "ok"]
     if not len(good):
-        raise OutputError(f"all {len(current)} cells of {folder} failed, the first with {current['error'].iloc[0]}")
+        raise OutputError(f"all {len(current)} cells of {folder} failed; the first error is: {current['error'].iloc[0]}")
     judged = good[good["part"] != "train"]
     if not len(judged):
-        raise OutputError(f"{folder} holds training runs only; what a tuning found is in its tune.html")
+        raise OutputError(f"{folder} has training runs only; the result of the tuning is in its tune.html")
     failed = current[(current["status"] != "ok") & (current["part"] != "train")]
     settings = [_setting(name, own, failed, goal) for name, own in judged.groupby(list(SETTING), sort=True)]
     _fill_paths(folder, settings, goal)

@@ -159,8 +159,8 @@ class Crew:
             self._failed_starts += 1
             if self._failed_starts >= STARTS:
                 raise WorkerError(
-                    f"a process for the cells does not start ({_ending(exit_code)}; what it said stands above); finished rows "
-                    "are kept. Run the same command to go on"
+                    f"a worker process does not start ({_ending(exit_code)}; its output is above); finished rows are kept. "
+                    "Fix the cause and run the same command to continue"
                 )
             return
         cell = first.cell

@@ -43,4 +43,6 @@ def run_on_cluster(cells: Sequence[Cell], code: str, plugin: str, allowance: All
 
 def version_words(who: str, theirs: str, ours: str) -> str:
     """What to say about a worker with another version of the package."""
-    return f"worker {who} runs version {theirs} of the package, this sweep {ours}; install the same on all machines"
+    return (
+        f"worker {who} runs version {theirs} of the package, but this sweep runs {ours}; install the same version on all machines"
+    )

@@ -29,20 +29,20 @@ from tracker_strategies.research.sweeps.running.worker import Row
 
 
 class Watcher(Protocol):
-    """Somebody who wants to know how far a sweep is."""
+    """Is notified of the progress of a sweep."""
 
     def begin(self, total: int, done: int) -> None:
-        """So many cells, so many of them were done before."""
+        """Number of cells, and how many of them were done before."""
 
     def row(self, row: Row) -> None:
-        """One more."""
+        """One more row is finished."""
 
     def stopping(self) -> None:
-        """It was asked to stop, and finishes what is under way."""
+        """The sweep was asked to stop, and finishes the running cells."""
 
 
 class Unwatched:
-    """Nobody looks."""
+    """A watcher that ignores everything."""
 
     def begin(self, total: int, done: int) -> None:
         """Nothing."""
@@ -177,7 +177,7 @@ def run_sweep(
     allowance = Allowance.of(cell_seconds, cell_memory)
     if sweep.search == "tpe":
         raise ParameterError(
-            "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep has grid, random, halving"
+            "search=tpe chooses parameters fold by fold: use it with 'tracker tune'; a sweep takes grid, random or halving"
         )
     panels = checked_panels(sweep) if panels is None else panels
     contexts = list(sweep.contexts(panels))

@@ -54,7 +54,9 @@ def engine_for(
     shipped = {data.sha: panel for data, panel in panels.items() if not data.synthetic}
     if scheduler is not None:
         if jobs is not None:
-            raise ParameterError("jobs and scheduler exclude each other: a cluster has the workers that were started for it")
+            raise ParameterError(
+                "jobs and scheduler cannot be combined: a cluster uses the workers that were started for it; omit one of them"
+            )
         return DaskEngine(scheduler, shipped, allowance)
     return LocalEngine(jobs, shipped, allowance)
 
@@ -159,7 +161,7 @@ class DaskEngine:
         ours = code_version()
         for who, theirs in self._client.run(code_version, on_error="return").items():
             if isinstance(theirs, BaseException):
-                raise WorkerError(f"worker {who} cannot import the package ({theirs}); install the same on all machines")
+                raise WorkerError(f"worker {who} cannot import the package ({theirs}); install the same version on all machines")
             if theirs != ours:
                 raise WorkerError(version_words(who, theirs, ours))
 
@@ -218,7 +220,10 @@ class DaskEngine:
         return False
 
     def _gone(self) -> WorkerError:
-        return WorkerError(f"the scheduler at {self._address} went away; finished rows are kept. Run the same command to go on")
+        return WorkerError(
+            f"the connection to the scheduler at {self._address} was lost; finished rows are kept. "
+            "Run the same command to continue"
+        )
 
     def _rows(self, status: str, result: Any, batch: list[Cell], code: str) -> list[Row]:
         if status == "finished":
@@ -231,7 +236,9 @@ class DaskEngine:
             raise problem from None
         if isinstance(problem, self._dask.scheduler.KilledWorker):
             return [failed(describe(cell, code), problem) for cell in batch]
-        raise WorkerError(f"a worker could not run a cell ({type(problem).__name__}: {problem}); is the package installed there?")
+        raise WorkerError(
+            f"a worker could not run a cell ({type(problem).__name__}: {problem}); check that the package is installed there"
+        )
 
 
 def _shelf_plugin(name: str, panels: Mapping[str, MarketPanel]) -> Any:

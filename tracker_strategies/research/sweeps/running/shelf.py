@@ -42,8 +42,8 @@ class Shelf:
         except OSError as problem:
             shutil.rmtree(made, ignore_errors=True)
             raise OutputError(
-                f"cannot put the prices into {tempfile.gettempdir()} for the processes: {problem.strerror}; "
-                "make room or set TMPDIR"
+                f"cannot write the prices for the worker processes to {tempfile.gettempdir()}: {problem.strerror}; "
+                "free disk space or set TMPDIR"
             ) from None
 
     def __enter__(self) -> Self:

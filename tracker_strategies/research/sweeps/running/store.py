@@ -124,7 +124,7 @@ class Store:
         changed = [name for name in new if old.get(name, new[name]) != new[name]]
         if changed and not extend:
             raise OutputError(
-                f"{folder} holds the same sweep on other prices: {changed[0]} has changed; choose another folder with --out, or "
+                f"{folder} has the same sweep with other prices: {changed[0]} has changed; choose another folder with --out, or "
                 "add to it with --extend"
             )
         return before
@@ -219,7 +219,7 @@ class _NamedErrors:
         if isinstance(problem, OSError) and not isinstance(problem, OutputError):
             raise OutputError(
                 f"cannot write {self._what} to {self._folder}: {problem.strerror or problem}; the rows written before are kept. "
-                "Make room and run the same command to go on"
+                "Free disk space and run the same command to continue"
             ) from None
 
 
@@ -265,7 +265,7 @@ def read_batches(folder: str | Path, columns: Sequence[str]) -> Iterator[pa.Reco
             except FileNotFoundError:
                 continue
             except (OSError, pa.ArrowInvalid) as problem:
-                raise OutputError(f"{path} cannot be read ({problem}); move it away, its cells will be run again") from None
+                raise OutputError(f"{path} cannot be read ({problem}); move it away, and its cells will be run again") from None
 
 
 def _in_schema(rows: Any, columns: Sequence[str]) -> Any:

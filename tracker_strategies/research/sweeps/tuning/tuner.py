@@ -63,9 +63,11 @@ class Tuning:
                 raise ParameterError(f"{name}={value!r} must be a positive number per bar; 0.001 is 10 basis points")
         for name in ("data", "costs", "fill", "seeds"):
             if len(set(getattr(self.sweep, name))) != 1:
-                raise ParameterError(f"tuning takes one of {name}, got {len(set(getattr(self.sweep, name)))}")
+                raise ParameterError(f"tuning takes exactly one value of {name}, got {len(set(getattr(self.sweep, name)))}")
         if self.sweep.windows or self.sweep.eval_from is not None:
-            raise ParameterError("tuning brings its own windows: use folds, test_from and train")
+            raise ParameterError(
+                "tuning defines its own windows: use folds, test_from and train instead of windows and eval_from"
+            )
         object.__setattr__(self, "walk", self.sweep.walk_forward or WalkForward())
 
     @property
@@ -195,7 +197,9 @@ class _Trainer:
         good = [row for row in self._rows.values() if row["status"] == "ok"]
         if not good:
             first = next(self._rows[key] for key in self._of if key in self._rows)
-            raise ParameterError(f"fold {fold + 1}: all {len(self._rows)} candidates failed, the first with {first['error']}")
+            raise ParameterError(
+                f"fold {fold + 1}: all {len(self._rows)} candidates failed; the first error is: {first['error']}"
+            )
         best = min(good, key=lambda row: (*self._tuning.loss(row), row["key"]))
         figures = {name: float(best[name]) for name in ("te_rms", "excess_log_return", "turnover")}
         return Choice(
