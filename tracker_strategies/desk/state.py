@@ -47,7 +47,7 @@ class StateFolder:
     def learned(self, panel: MarketPanel, tracker: Tracker) -> tuple[Tracker, Bar, list[str]]:
         """The tracker after all bars of a panel, from the kept state if it fits, and what a user should know."""
         found, why = self._read(panel)
-        notes = [] if not why else [f"{self.folder / FILE}: {why}; learned from the first bar"]
+        notes = [] if not why else [f"{self.folder / FILE} was not used: {why}; learned from the first bar"]
         point, kept = found if found is not None else (None, -1)
         if point is None:
             bar = learn(panel, tracker)
@@ -86,7 +86,7 @@ class StateFolder:
         """Keep the state, whole or not at all."""
         text = Checkpoint(tracker, bar, Balance(0.0, np.zeros(panel.n_assets)), False).to_text()
         if text is None:
-            return ["no state was kept: a learner or a function of your own cannot be written down"]
+            return ["no state was kept: a learner or function defined by you cannot be stored"]
         by_row, by_name = _digests(panel, panel.n_bars)
         told = {
             "format": FORMAT,
@@ -108,7 +108,7 @@ class StateFolder:
 
 
 #: A state that is ahead of the data is left alone.
-LATER = "it is of a later session than the last bar, and stays as it is"
+LATER = "it is of a later session than the last bar; the file is unchanged"
 _WORDS = {
     "strategy": "another strategy",
     "params": "other parameters or limits",
