@@ -15,15 +15,15 @@ from datafeeds.errors import (
 
 
 class InputError(TrackerError, ValueError):
-    """What was handed to a learner or the rebalancer is not finite or of the wrong shape. The receiver's state is untouched."""
+    """An input of a learner or the rebalancer is not finite or has the wrong shape. The receiver's state is unchanged."""
 
 
 class AccountError(TrackerError, RuntimeError):
-    """The account cannot do what was asked of it: no value left, no broker, a position that should not exist."""
+    """The account cannot do what was requested: no value left, no broker, a position that should not exist."""
 
 
 class MissingExtraError(TrackerError, ImportError):
-    """An optional part was asked for that is not installed; the message names the extra to install."""
+    """A feature needs an optional package that is not installed; the message names the extra to install."""
 
 
 __all__ = [

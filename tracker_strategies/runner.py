@@ -65,13 +65,13 @@ def check_run(
         check_budget(cls, SimpleNamespace(**given), panel.n_bars)
     worth = _worth_at_start(panel, cls, chosen)
     if not (cash > 0.0 or (cash == 0.0 and worth)):
-        raise ParameterError(f"cash={cash!r} must be positive" + (", or 0 beside what is held" if worth else ""))
+        raise ParameterError(f"cash={cash!r} must be positive" + (", or 0 if the account starts with holdings" if worth else ""))
     row = 0
     start = first_date(chosen.get("trade_from"))
     if start is not None:
         row = int(np.searchsorted(panel.dates, start))
         if row >= panel.n_bars:
-            raise ParameterError(f"trade_from={chosen['trade_from']!r}: the data end on {panel.day(-1)}, before the first trade")
+            raise ParameterError(f"trade_from={chosen['trade_from']!r}: the data end on {panel.day(-1)}; give an earlier date")
     check_mandate(panel, cls, chosen, cash + worth, row=row)
     liquid = Liquidity.of({**default_params(cls), **chosen}) is not None
     if liquid:
@@ -180,7 +180,7 @@ def backtest(
     Parameters
     ----------
     panel : MarketPanel, DataFrame, mapping of frames, or path
-        What is no panel is read by :func:`datafeeds.open_source`, with these `targets`.
+        Anything but a panel is read by :func:`datafeeds.open_source`, with these `targets`.
     strategy : Strategy class or its name
     params : mapping, optional
         The strategy's parameters, ``fill`` among them; ``holdings`` is what is held at the first bar.
@@ -193,12 +193,12 @@ def backtest(
     orders : bool, default True
         Keep the log of all fills in the record.
     diagnostics : bool, default False
-        Keep what the algorithm says of itself on each bar.
+        Keep the diagnostics of the algorithm on each bar.
     stages : bool, default False
-        Keep how each decision came about, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
+        Keep the stages of each decision, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
     weights : bool, default True
-        Keep what was held and decided on each bar; without it the record has the figures, and memory does not grow with bars x
-        names. A strategy with limits keeps it in any case.
+        Keep the held and decided weights of each bar; without them the record has the figures only, and memory does not grow with
+        bars x names. A strategy with limits keeps them in any case.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """

@@ -264,12 +264,12 @@ def test_sectors_say_what_they_are_used_for_and_whom_they_miss(csv, sectors):
     words = ("run", "equal-weight", "--data", csv, "--sectors", sectors)
     drawn = tracker(*words)
     assert drawn.returncode == 0, drawn.stderr
-    assert "drawn on the tear sheet only" in drawn.stderr
+    assert "they appear on the tear sheet only" in drawn.stderr
     assert f"has no sector for 1 of {len(NAMES)} names: {NAMES[-1]}" in drawn.stderr
     assert "Limits of all" not in drawn.stdout
     limited = tracker(*words, "--max-sector", "60%", "--unmapped", "group")
     assert limited.returncode == 0, limited.stderr
-    assert "drawn on the tear sheet only" not in limited.stderr
+    assert "they appear on the tear sheet only" not in limited.stderr
     assert f"which are limited together, as the sector 'unmapped': {NAMES[-1]}" in limited.stderr
     refused(tracker(*words, "--max-sector", "60%"), "UniverseError", f"1 of {len(NAMES)} names have no sector", NAMES[-1])
 

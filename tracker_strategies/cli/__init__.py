@@ -68,7 +68,7 @@ def run(
     if any(is_run_folder(name) for name in strategies):
         if options != RunOptions(html=options.html, as_json=options.as_json, against=options.against):
             raise ParameterError(
-                f"{strategies[0]} and others are finished runs: only --html, --against and --json can be asked of them"
+                f"{strategies[0]} and others are finished runs, for which only --html, --against and --json work; remove the rest"
             )
         from tracker_strategies.cli.show import compare_folders
 

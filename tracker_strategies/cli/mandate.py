@@ -72,7 +72,7 @@ def show(file: str, found: Mapping[str, Any]) -> None:
     facts.add_row(styled(("feasible", "green")), f"with {found['n_names']} names of {found['source']} on {found['day']}")
     reasons: dict[str, list[str]] = {}
     for name, why in found["cannot_be_bought"].items():
-        reasons.setdefault("one lot is dearer than the cap" if " costs " in why else why, []).append(
+        reasons.setdefault("one lot costs more than the maximum weight" if " costs " in why else why, []).append(
             f"{name} ({why})" if " costs " in why else name
         )
     for why, names in reasons.items():
