@@ -99,6 +99,8 @@ def _sources(parts: Iterable[str]) -> Iterator[tuple[str, Path]]:
     for part in parts:
         place = _ROOT / part
         if not place.exists():
-            raise FileNotFoundError(f"{part} decides results but does not exist; correct the list in {__file__}")
+            raise FileNotFoundError(
+                f"{part} is listed as a source of results, but does not exist; correct the list in {__file__}"
+            )
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             yield path.relative_to(_ROOT).as_posix(), path

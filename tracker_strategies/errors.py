@@ -15,7 +15,7 @@ from datafeeds.errors import (
 
 
 class InputError(TrackerError, ValueError):
-    """An input of a learner or the rebalancer is not finite or has the wrong shape. The receiver's state is unchanged."""
+    """Input to a learner or the rebalancer is not finite or has the wrong shape. Nothing was changed by it."""
 
 
 class AccountError(TrackerError, RuntimeError):
@@ -23,7 +23,7 @@ class AccountError(TrackerError, RuntimeError):
 
 
 class MissingExtraError(TrackerError, ImportError):
-    """A feature needs an optional package that is not installed; the message names the extra to install."""
+    """An optional part is needed that is not installed; the message names the extra to install."""
 
 
 __all__ = [

@@ -65,13 +65,15 @@ def check_run(
         check_budget(cls, SimpleNamespace(**given), panel.n_bars)
     worth = _worth_at_start(panel, cls, chosen)
     if not (cash > 0.0 or (cash == 0.0 and worth)):
-        raise ParameterError(f"cash={cash!r} must be positive" + (", or 0 if the account starts with holdings" if worth else ""))
+        raise ParameterError(f"cash={cash!r} must be positive" + (", or 0 with holdings" if worth else ""))
     row = 0
     start = first_date(chosen.get("trade_from"))
     if start is not None:
         row = int(np.searchsorted(panel.dates, start))
         if row >= panel.n_bars:
-            raise ParameterError(f"trade_from={chosen['trade_from']!r}: the data end on {panel.day(-1)}; give an earlier date")
+            raise ParameterError(
+                f"trade_from={chosen['trade_from']!r} is after the end of the data ({panel.day(-1)}); give an earlier date"
+            )
     check_mandate(panel, cls, chosen, cash + worth, row=row)
     liquid = Liquidity.of({**default_params(cls), **chosen}) is not None
     if liquid:
@@ -219,7 +221,7 @@ def backtest(
         cerebro.addanalyzer(_Progress, on_bar=on_bar)
     log.info("backtest of %s on %s begins", cls.alias_name or cls.__name__, panel.source)
     (run,) = cerebro.run()
-    log.info("backtest of %s on %s is over: %d bars", cls.alias_name or cls.__name__, panel.source, panel.n_bars)
+    log.info("backtest of %s on %s ended: %d bars", cls.alias_name or cls.__name__, panel.source, panel.n_bars)
     return record_of(run, kernels=kernels.in_use())
 
 

@@ -120,7 +120,7 @@ def with_members(panel: MarketPanel, members: Members, renames: Sequence[Rename]
             unpriced[name] = "a member of the index without prices"
     ever = mask.any(axis=0)
     if not ever.any():
-        known = ", ".join(dict.fromkeys(s.symbol for s in spells[:5])) or "nobody"
+        known = ", ".join(dict.fromkeys(s.symbol for s in spells[:5])) or "none"
         raise UniverseError(
             f"none of the {panel.n_assets} assets ({', '.join(panel.symbols[:3])}, ...) is a member between {panel.day(0)} and "
             f"{panel.day(-1)}; the members are {known}, ...: check that both write the symbols in the same way"

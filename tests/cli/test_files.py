@@ -128,7 +128,7 @@ def test_exporting_a_run_again_gives_the_same_bytes(place, tmp_path):
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
     assert run(place, "plain", "--data", "wide.csv", "--index", "^GSPC").returncode == 0  # exports do not bar the folder
     refused(tracker("export", place / "plain"), "--csv, --xlsx")
-    refused(tracker("export", tmp_path, "--csv"), "is not a run folder")
+    refused(tracker("export", tmp_path, "--csv"), "not a run folder")
     refused(tracker("run", "pa", "--format", "csv"), "--out")
     refused(tracker("run", "pa", "--format", "csc", "--out", tmp_path / "x"), "parquet, csv, xlsx")
 

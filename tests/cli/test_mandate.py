@@ -238,7 +238,7 @@ def test_compare_applies_the_limits_to_all_and_says_so(csv, tmp_path):
     assert result.returncode == 0, result.stderr
     told = " ".join(result.stdout.split())
     assert f"Limits of all: max_weight=8%, exclude={NAMES[0]}, min_cash=1%." in told
-    assert "eps is no parameter of ensemble, equal-weight, buy-and-hold" in " ".join(result.stderr.split())
+    assert "eps is not a parameter of ensemble, equal-weight, buy-and-hold" in " ".join(result.stderr.split())
     for name in strategies:
         decided = pd.read_parquet(tmp_path / name / "decisions.parquet")
         assert decided.to_numpy().max() <= 0.08 + 1e-9, name

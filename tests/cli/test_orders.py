@@ -33,7 +33,7 @@ def test_one_command_makes_the_list(csv, holdings, tmp_path):
         assert line in done.stdout
     assert f"orders for the session after {DAY}" in done.stdout
     assert "nothing was sent" in done.stdout
-    assert f"as of {DAY}, as asked; XNYS has completed" in done.stderr
+    assert f"as of {DAY}, as requested; the last completed session of XNYS is" in done.stderr
     assert "…" not in done.stdout
     told = json.loads(tracker(*words, "--json").stdout)
     assert told["orders"] == plan.table.to_dict("records")

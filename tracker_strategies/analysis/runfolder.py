@@ -114,7 +114,7 @@ def run_place(folder: str | os.PathLike[str]) -> Path:
     """The folder of a run; :class:`DataError` where there is none."""
     place = Path(folder).expanduser()
     if not is_run(place):
-        raise DataError(f"{place} is no run folder: it has no run.json; write one with 'tracker run STRATEGY --out {place}'")
+        raise DataError(f"{place} is not a run folder: it has no run.json; create one with 'tracker run STRATEGY --out {place}'")
     return place
 
 

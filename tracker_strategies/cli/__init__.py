@@ -151,7 +151,7 @@ def fetch(
     ] = "online",
     adjust: Adjust = "split",
     policy: Annotated[
-        str, typer.Option(metavar="strict|drop", help="A ticker without prices: stop, or go on without it.")
+        str, typer.Option(metavar="strict|drop", help="A ticker without prices: stop, or continue without it.")
     ] = "strict",
     keep_delisted: Annotated[
         bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo no longer serves.")

@@ -227,7 +227,7 @@ def _refuse_panel(config: AccountConfig, panel: MarketPanel) -> None:
     old = [s for s in config.symbols if panel.at_decision is not None and not panel.at_decision[panel.symbols.index(s)]]
     if old and config.fill is FillMode.CLOSE:
         raise ParameterError(
-            f"fill='close' is not possible for {old[0]} ({len(old)} such names): its market closes before the "
+            f"fill='close' is not possible for {old[0]} (names concerned: {len(old)}): its market closes before the "
             "decision is made; use fill=next_open"
         )
 

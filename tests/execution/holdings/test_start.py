@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
             run(PANEL, "pa", {"holdings": 3})
         with pytest.raises(ParameterError, match="trade_from='soon' must be a date"):
             run(PANEL, "pa", {"trade_from": "soon"})
-        with pytest.raises(ParameterError, match="the data end on"):
+        with pytest.raises(ParameterError, match="is after the end of the data"):
             run(PANEL, "pa", {"trade_from": "2099-01-01"})
         with pytest.raises(ParameterError, match=r"cash=0\.0 must be positive"):
             run(PANEL, "pa", {}, cash=0.0)
