@@ -101,8 +101,9 @@ def small_claims(found: Mapping[str, Any]) -> list[Claim]:
     return [
         answer(
             f"Not in the paper: on this file at most {found['limit']} names track no worse than the median random portfolio.",
-            f"{_bp(own['rmse'])} per round with residual deflation and loyalty, {_bp(printed['rmse'])} with the printed selection, "
-            f"{_bp(median)} the median of {found['random']['members']} random portfolios, {_bp(least)} the best of them. "
+            f"{_bp(own['rmse'])} per round with residual deflation and loyalty, {_bp(printed['rmse'])} with the printed "
+            f"selection, {_bp(median)} the median of {found['random']['members']} random portfolios, {_bp(least)} the best of "
+            "them. "
             f"Turnover {100 * own['turnover']:.0f} % and {100 * printed['turnover']:.0f} % per round. {beside}.",
             [exact(own["rmse"] <= median) if enough else Part.OPEN, exact(own["most_names"] <= found["limit"])],
         )
