@@ -104,7 +104,7 @@ def tearsheet(
 ) -> None:
     """Draw the tear sheet of a finished run again: how it tracked its index, then the QuantStats report.
 
-    It replaces the tear sheet in the folder. It has no baselines: those are known only while the run is made.
+    It replaces the tear sheet in the folder. It has no baselines: they are known only during the run.
 
     Example: tracker tearsheet runs/pa --out pa.html
     """

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 #: Names that a line of the report shows before it says how many more there are.
 FEW = 5
 
-app = commands("data", "Look at prices before trusting them. Start with [bold]tracker data check sample[/].")
+app = commands("data", "Check prices before you use them. Start with [bold]tracker data check sample[/].")
 
 
 @app.callback()
 def data() -> None:
-    """Look at prices before trusting them. Start with [bold]tracker data check sample[/]."""
+    """Check prices before you use them. Start with [bold]tracker data check sample[/]."""
 
 
 @app.command()
 def check(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What --data of 'tracker run' takes.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Source of the prices, as for --data of 'tracker run'.")],
     index: Index = None,
     exchange: Annotated[
         str | None,
@@ -37,7 +37,7 @@ def check(
     adjust: Adjust = "split",
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON on stdout and nothing else.")] = False,
 ) -> None:
-    """A report on a panel: coverage, gaps, outliers, listings, survivorship, and how well it can track its index at best.
+    """Report on a panel: coverage, gaps, outliers, listings, survivorship, and the best tracking that its names allow.
 
     Example: tracker data check prices.csv --exchange XNYS
     """

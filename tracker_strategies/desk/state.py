@@ -66,21 +66,21 @@ class StateFolder:
         try:
             told = json.loads(file.read_text(encoding="utf-8"))
             if told["format"] != FORMAT:
-                return None, f"a state of another format ({told['format']})"
+                return None, f"it has another format ({told['format']})"
             bound, rows, data = told["bound_to"], int(told["rows"]), str(told["data"])
             digests = [np.frombuffer(base64.b64decode(told[k], validate=True), dtype="<u8") for k in ("by_row", "by_name")]
             if not isinstance(bound, dict) or rows < 1 or len(digests[0]) != rows:
                 raise ValueError("parts of it are missing")
             for key, value in self.bound_to.items():
                 if bound.get(key) != value:
-                    return None, f"kept with {_WORDS.get(key, key)}"
+                    return None, f"it was kept with {_WORDS.get(key, key)}"
             if rows > panel.n_bars:
                 return None, LATER
             if panel.rows(0, rows).fingerprint() != data:
                 return None, _changed(panel, rows, *digests)
             return (Checkpoint.from_text(str(told["checkpoint"])), rows - 1), ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, binascii.Error) as problem:
-            return None, f"it cannot be used ({' '.join(str(problem).split()) or type(problem).__name__})"
+            return None, f"it cannot be read ({' '.join(str(problem).split()) or type(problem).__name__})"
 
     def _write(self, panel: MarketPanel, tracker: Tracker, bar: Bar) -> list[str]:
         """Keep the state, whole or not at all."""

@@ -186,7 +186,7 @@ def run(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder of the rows.")] = "runs/sweep",
     retry: Annotated[bool, typer.Option("--retry", help="Run failed cells again.")] = False,
 ) -> None:
-    """Run a sweep, or go on with one that was stopped.
+    """Run a sweep, or resume one that was stopped.
 
     For example:
 
@@ -206,7 +206,7 @@ def run(
 
 @app.command("status")
 def status(folder: Folder, as_json: AsJson = False) -> None:
-    """How far a sweep is, what failed, and when it will end; while it runs or afterwards."""
+    """Show the progress of a sweep, its failed cells and the time left, while it runs or later."""
     from tracker_strategies.cli.sweeps.commands import status_command
 
     status_command(folder, as_json=as_json)
@@ -221,8 +221,8 @@ def report(
     draws: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """The best cells with intervals that know how much was tried, heat maps, frontiers; as report.html in the folder, with
-    comparison.html beside it: the best bar by bar.
+    """Write report.html in the folder: the best cells, with intervals that account for the number of trials, heat maps and
+    frontiers; and comparison.html: the best cells bar by bar.
 
     Example: tracker sweep report runs/eps --objective excess_log_return
     """
