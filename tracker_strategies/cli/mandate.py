@@ -34,7 +34,7 @@ def check(
     strategy: Annotated[str, typer.Option(help="Strategy that shows what the limits cost in tracking.")] = "ensemble",
     as_json: AsJson = False,
 ) -> None:
-
+    """Check whether the limits can hold together with these names and this account, which names cannot be bought, and the cost.
 
     Exit code 0 if they can hold; 2, and one line with the arithmetic, if not. The cost is measured by two replays with fills at
     the close, with and without the limits.
