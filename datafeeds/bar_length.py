@@ -31,7 +31,7 @@ WINDOWS = 'a number of bars such as 20, or a time such as "20 sessions", "3 mont
 
 @dataclass(frozen=True)
 class BarLength:
-    """How long a bar is, and how many of them a session and a year have.
+    """Length of a bar, with the number of bars per session and per year.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class BarLength:
 
     @property
     def word(self) -> str:
-        """What one bar is called in a sentence: minute, day, week; bar where it is irregular, bar of 5 minutes otherwise."""
+        """The name of one bar in a sentence: minute, day, week, "bar of 5 minutes"; "bar" if bars are irregular."""
         return "bar" if self.unit == "irregular" else self.unit if self.size == 1 else f"bar of {self}"
 
     def count(self, bars: int) -> str:
@@ -87,7 +87,7 @@ class BarLength:
         return "irregular" if self.unit == "irregular" else f"{self.size} {self.unit}{'' if self.size == 1 else 's'}"
 
     def bars(self, window: Any, name: str = "window", *, least: int = 0) -> int:
-        """A window in bars: a number of bars as it is, a time as the bars that it has.
+        """Convert a window to bars: a number of bars is returned unchanged, a time is converted.
 
         A year has :attr:`per_year` bars, a month a twelfth of it, a week one of 52 parts. "20 sessions" are the bars of twenty
         sessions where bars are shorter than a day; a bar of a day or longer counts as one, because what the window counts then
@@ -96,7 +96,7 @@ class BarLength:
         Raises
         ------
         ParameterError
-            What was given is no window, or less than one bar.
+            The value is not a window, or is less than one bar.
         """
         if isinstance(window, str) and window.strip().isdigit():
             window = int(window)
@@ -112,7 +112,7 @@ class BarLength:
         if bars < 0.5 and float(read[1]):
             raise ParameterError(f"{name}={window!r} is less than one bar of {self}; give at least one bar, or finer data")
         if round(bars) < least:
-            raise ParameterError(f"{name}={window!r} is {round(bars)} bars of {self}; it takes at least {least}")
+            raise ParameterError(f"{name}={window!r} is only {round(bars)} bars of {self}; at least {least} are needed")
         return round(bars)
 
     def _of(self, unit: str, name: str, window: str) -> float:
@@ -122,7 +122,8 @@ class BarLength:
         if unit in _SECONDS:
             if math.isnan(self.seconds):
                 raise ParameterError(
-                    f"{name}={window!r} needs bars of minutes or hours, these are of {self}; give it in bars, sessions or months"
+                    f"{name}={window!r} needs bars of minutes or hours, but the data have bars of {self}; give it in bars, "
+                    "sessions or months"
                 )
             return _SECONDS[unit] / self.seconds
         if unit in ("session", "day"):
@@ -131,7 +132,7 @@ class BarLength:
 
     @classmethod
     def of(cls, dates: Dates) -> BarLength:
-        """Of bars on these dates, by their distances.
+        """The bar length of these dates, from their distances.
 
         Raises
         ------
@@ -142,14 +143,14 @@ class BarLength:
         if len({length for _, length in stretches}) > 1:
             (first, one), (row, two) = stretches[:2]
             raise DataError(
-                f"bars of {_named(one)} from {moment(dates[first])} and of {_named(two)} from {moment(dates[row])} are mixed; "
-                "keep those of one length, or make all of them as long as the longest with datafeeds.resample"
+                f"bars of different lengths are mixed: {_named(one)} from {moment(dates[first])}, {_named(two)} from "
+                f"{moment(dates[row])}; keep the bars of one length, or make all as long as the longest with datafeeds.resample"
             )
         return cls.usual(dates)
 
     @classmethod
     def usual(cls, dates: Dates) -> BarLength:
-        """Of most bars on these dates, whether or not all are alike; days where there are not two of them."""
+        """The length of most bars on these dates, even if they differ; days if there are fewer than two dates."""
         if len(dates) < 2:
             return cls("day", 1, PER_YEAR["day"])
         gaps = np.diff(dates) / np.timedelta64(1, "D")

@@ -28,4 +28,4 @@ def calendar_of(exchange: str, first: Any, last: Any) -> Any:
                 return exchange_calendars.get_calendar(exchange, start=start, end=end)
         except (ValueError, exchange_calendars.errors.CalendarError) as error:
             problem = problem or error
-    raise DataError(f"the calendar {exchange} does not reach from {first} to {last}: {problem}")
+    raise DataError(f"the calendar {exchange} does not cover {first} to {last}: {problem}")

@@ -26,7 +26,7 @@ def check_dates(dates: ArrayLike) -> NDArray[np.datetime64]:
         raise DataError(f"row {int(np.argmax(np.isnat(days)))} has no date")
     same, back = days[1:] == days[:-1], days[1:] < days[:-1]
     if same.any():
-        raise DataError(f"date {moment(days[int(np.argmax(same))])} stands twice; keep one row per date")
+        raise DataError(f"date {moment(days[int(np.argmax(same))])} appears twice; keep one row per date")
     if back.any():
         row = int(np.argmax(back))
         raise DataError(
@@ -41,13 +41,13 @@ def check_names(symbols: Sequence[str], targets: Sequence[str]) -> tuple[tuple[s
     if not indices:
         raise UniverseError("no target to track; name at least one index")
     if not assets:
-        raise UniverseError("no asset to invest in; a panel needs at least one column beside its targets")
+        raise UniverseError("no asset to invest in; a panel needs at least one column in addition to its targets")
     seen: set[str] = set()
     for name in (*indices, *assets):
         if not name:
             raise UniverseError("a column has no name")
         if name in seen:
-            raise UniverseError(f"{name!r} stands twice among assets and targets")
+            raise UniverseError(f"{name!r} appears twice among assets and targets; give each column its own name")
         seen.add(name)
     return assets, indices
 
@@ -75,8 +75,8 @@ def check_matrix(
         got = matrix[t, i]
         if np.isnan(got):
             raise DataError(
-                f"{what} {names[i]} has no value on {moment(dates[t])}; a target needs one on every date (gaps='freeze' "
-                "takes it as a holiday, and leaves off what lies before the first or after the last)"
+                f"{what} {names[i]} has no value on {moment(dates[t])}; a target needs a value on every date (gaps='freeze' "
+                "treats such dates as holidays, and drops the dates before its first and after its last value)"
             )
         raise DataError(
             f"{what} of {names[i]} on {moment(dates[t])} is {got:g}; it must be a {'positive ' if positive else ''}finite number"
@@ -90,7 +90,7 @@ def check_mask(values: ArrayLike | None, shape: tuple[int, ...], what: str) -> N
         return None
     mask = np.array(values)
     if mask.shape != shape or mask.dtype != np.bool_:
-        raise DataError(f"{what} must be True or False in shape {shape}, got {mask.dtype} in shape {mask.shape}")
+        raise DataError(f"{what} must be an array of True and False with shape {shape}, got {mask.dtype} with shape {mask.shape}")
     return None if mask.all() else mask
 
 
@@ -100,16 +100,16 @@ def check_frame(prices: pd.DataFrame, targets: Sequence[str]) -> None:
     if missing:
         shown = ", ".join(map(str, prices.columns[:5])) + (", ..." if len(prices.columns) > 5 else "")
         near = did_you_mean(missing[0], prices.columns)
-        raise UniverseError(f"no column named {missing[0]!r} to track among {shown}; name it with --index / targets={near}")
+        raise UniverseError(f"no column named {missing[0]!r} among {shown}; name the index with --index (targets=){near}")
     if prices.columns.has_duplicates:
-        raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} stands twice")
+        raise UniverseError(f"column {prices.columns[prices.columns.duplicated()][0]!r} appears twice; keep one")
     if not all(map(pd.api.types.is_numeric_dtype, set(prices.dtypes))):
         text = next(c for c, kind in zip(prices.columns, prices.dtypes, strict=True) if not pd.api.types.is_numeric_dtype(kind))
         raise DataError(f"column {str(text)!r} holds text, not numbers: {first_text(prices[text])}")
     if not isinstance(prices.index, pd.DatetimeIndex):
         raise DataError(f"the index must hold dates, not {prices.index.dtype}; parse the first column as dates")
     if prices.index.tz is not None:
-        raise DataError(f"dates carry the time zone {prices.index.tz}; drop it with .tz_localize(None), session dates have none")
+        raise DataError(f"dates carry the time zone {prices.index.tz}; remove it with .tz_localize(None)")
 
 
 def check_common_dates(seen: NDArray[np.bool_], names: Sequence[str], dates: NDArray[np.datetime64]) -> None:
@@ -120,9 +120,11 @@ def check_common_dates(seen: NDArray[np.bool_], names: Sequence[str], dates: NDA
     for j, name in enumerate(names):
         rows = np.flatnonzero(seen[:, j])
         if not rows.size:
-            raise DataError(f"target {name} has no data; bring its levels, or do not name it as a target")
+            raise DataError(f"target {name} has no data; add its levels, or do not name it as a target")
         spans.append(f"{name} {moment(dates[rows[0]])}..{moment(dates[rows[-1]])} ({rows.size} levels)")
-    raise DataError(f"targets have no common dates: {', '.join(spans)}; at least two dates with a level of each are needed")
+    raise DataError(
+        f"targets have no common dates: {', '.join(spans)}; at least two dates on which each of them has a level are needed"
+    )
 
 
 #: Bars without a level after which a target of a market that goes on has ended; no exchange is closed for longer.
@@ -155,7 +157,7 @@ def common_span(
 def say_what_is_left_off(left: Sequence[str], source: str, depth: int = 4) -> None:
     """Warn of bars that a panel leaves off, once for each end; `depth` is that of the user's own line."""
     for part in left:
-        warnings.warn(f"{source}: left off {part}", DataWarning, stacklevel=depth)
+        warnings.warn(f"{source}: dropped {part}", DataWarning, stacklevel=depth)
 
 
 def _bars(number: int) -> str:
@@ -177,8 +179,8 @@ def find_holes(close: FloatArray, dates: NDArray[np.datetime64], names: Sequence
     if hole.any():
         t, i = np.argwhere(hole)[0]
         raise DataError(
-            f"{names[i]} has no price on {moment(dates[t])} but has some before and after ({int(hole.sum())} such holes in all); "
-            "fill them, or allow them as halts with --gaps freeze (gaps='freeze')"
+            f"{names[i]} has no price on {moment(dates[t])}, but prices before and after it ({int(hole.sum())} missing prices in "
+            "all); fill them, or treat them as trading halts with --gaps freeze (gaps='freeze')"
         )
 
 

@@ -6,7 +6,7 @@ nothing: the mathematics may use it without dragging pandas along.
 
 
 class TrackerError(Exception):
-    """Root of every error that a user can cause and mend. The command line prints it on one line and exits with 2."""
+    """Root of every error that a user can cause and correct. The command line prints it on one line and exits with code 2."""
 
 
 class DataError(TrackerError, ValueError):
@@ -26,11 +26,11 @@ class OutputError(TrackerError, OSError):
 
 
 class LockedError(TrackerError, RuntimeError):
-    """Somebody else works on it: a series of the price cache, a sweep, a paper account. The message says who, and since when."""
+    """Another process is using it: a series of the price cache, a sweep, a paper account. The message names the process."""
 
 
 class TrackerWarning(UserWarning):
-    """Root of every warning of the project: something that a user should know, and that stops nothing."""
+    """Root of every warning of the project: a user should know of it, and the run continues."""
 
 
 class OldNameWarning(TrackerWarning, FutureWarning):
@@ -42,7 +42,7 @@ class PageWarning(TrackerWarning, RuntimeWarning):
 
 
 class DataWarning(TrackerWarning):
-    """Something of the data was left out, and what; the command line prints it on one line and goes on."""
+    """Part of the data was left out; the message says which. The command line prints it on one line and continues."""
 
 
 class ReadingNote(DataWarning):

@@ -116,12 +116,14 @@ def check_place(target: Path, what: str, files: Collection[str]) -> None:
         entries = {p.name for p in target.iterdir() if not p.name.endswith(UNFINISHED)}  # what a killed process left is no result
         if entries.difference(files) or (entries and f"{what}.json" not in entries):
             other = min(entries.difference(files), default=f"no {what}.json")
-            raise OutputError(f"{target} holds other things than a {what} ({other}); choose an empty or new folder with --out")
+            raise OutputError(
+                f"{target} contains files that do not belong to a {what} ({other}); choose an empty or new folder with --out"
+            )
         if target.resolve() in (Path.cwd(), *Path.cwd().parents):
-            raise OutputError(f"{target} is the folder you are in and cannot be replaced; choose a folder inside it with --out")
+            raise OutputError(f"{target} is the current folder and cannot be replaced; choose a folder inside it with --out")
     above = next(p for p in target.absolute().parents if p.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write to {target}: {above} is not a folder that may be written to; choose another with --out")
+        raise OutputError(f"cannot write to {target}: {above} is not a writable folder; choose another folder with --out")
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def index_levels(index: pd.Series | pd.DataFrame | str | os.PathLike[str], name:
     if isinstance(index, pd.Series | pd.DataFrame):
         closes = frames_in_memory(index)[0] if not _one_bar(index) else frames_in_memory({name or "INDEX": index})[0]
         if closes.shape[1] != 1:
-            raise UniverseError(f"the index has {closes.shape[1]} columns ({', '.join(closes.columns[:5])}); bring one of them")
+            raise UniverseError(f"the index has {closes.shape[1]} columns ({', '.join(closes.columns[:5])}); give one of them")
         only: pd.Series = closes.iloc[:, 0]
         return only.rename(name or str(closes.columns[0]))
     found = split_column(os.fspath(index))
@@ -87,14 +87,14 @@ def with_index(frames: Frames, levels: pd.Series) -> Frames:
     prices, bars = frames
     name = str(levels.name)
     if name in prices:
-        raise UniverseError(f"the prices have a column {name!r} as well; leave it out, or call the index otherwise with --index")
+        raise UniverseError(f"the prices have a column {name!r}, too; remove it, or give the index another name with --index")
     first, last = max(prices.index[0], levels.index[0]), min(prices.index[-1], levels.index[-1])
     if first >= last:
         spans = (f"{frame.index[0].date()} to {frame.index[-1].date()}" for frame in (levels, prices))
-        raise DataError("the index {} ({}) and the prices ({}) have no time in common".format(name, *spans))
+        raise DataError("the index {} ({}) and the prices ({}) have no dates in common".format(name, *spans))
     off = int(((prices.index < first) | (prices.index > last)).sum())
     if off:
-        reading().say(f"{off} date{'s' if off > 1 else ''} of the prices outside the index {name} left off")
+        reading().say(f"{off} date{'s' if off > 1 else ''} of the prices outside those of the index {name} dropped")
     dates = prices.index.union(levels.index)
     dates = dates[(dates >= first) & (dates <= last)]
     joined = prices.reindex(dates)
@@ -118,7 +118,7 @@ def chosen(
     for what, given in (("only", only), ("exclude", exclude)):
         absent = next((name for name in given if name not in names and "*" not in name and name not in INDEX_LIKE), None)
         if absent is not None:
-            raise UniverseError(f"{what} names {absent!r}, which is no column{did_you_mean(absent, names)}")
+            raise UniverseError(f"{what} names {absent!r}, which is not a column{did_you_mean(absent, names)}")
     lost: dict[str, str] = {}
     for name in names:
         if name in targets or name in only:
@@ -126,11 +126,11 @@ def chosen(
         if any(fnmatchcase(name, pattern) for pattern in exclude):
             lost[name] = "excluded"
         elif only:
-            lost[name] = "not among only"
+            lost[name] = "not listed in only"
         elif any(fnmatchcase(name, pattern) for pattern in INDEX_LIKE):
             raise UniverseError(
                 f"column {name!r} looks like an index and would be bought as an asset, because {', '.join(targets)} is tracked; "
-                f"leave it out with --exclude {name}, or list the assets with --only (exclude=, only=)"
+                f"remove it with --exclude {name}, or list the assets with --only (exclude=, only=)"
             )
     if not lost:
         return frames, {}
@@ -148,7 +148,7 @@ def only_names(targets: Targets) -> bool:
 def target_names(targets: Targets) -> tuple[str, ...]:
     """Targets where they can only be names."""
     if not only_names(targets):
-        raise ParameterError("levels of an index are for prices in files and frames; name a target here")
+        raise ParameterError("targets can be levels of an index only where the prices are a file or a frame; give a name here")
     return (targets,) if isinstance(targets, str) else tuple(map(str, targets))
 
 
@@ -157,7 +157,9 @@ def with_targets(frames: Frames, targets: Targets, index: Any) -> tuple[Frames, 
     several = [targets] if isinstance(targets, str | pd.Series | pd.DataFrame) else list(targets)
     if index is not None:
         if len(several) > 1 or not isinstance(several[0], str):
-            raise ParameterError("one index has a file of its own, and several targets are named; put all of them into one file")
+            raise ParameterError(
+                "the index comes from a separate file, but several targets are named; put all of them into the file of prices"
+            )
         levels = index_levels(index, None if several[0] == "INDEX" else several[0])
         return with_index(frames, levels), (str(levels.name),)
     names = []

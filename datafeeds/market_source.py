@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MarketSource:
-    """Where prices come from and what is done to them before anybody sees them.
+    """Where prices come from, and how they are read and cleaned.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class MarketSource:
     targets : tuple of str, default ("INDEX",)
         Columns to track.
     gaps : {"error", "freeze", "live"}
-        A price missing inside a series: refuse the source, or take it for a trading halt. "live" is "freeze" for a source that
-        goes on: a target without a level on the newest bars has not ended, it is on holiday.
+        A price missing inside a series: refuse the source, or treat it as a trading halt. "live" is "freeze" for a source that
+        continues: a target without a level on the newest bars has not ended, it is on holiday.
     seed : int, default 0
         Of the synthetic market.
     adjust : {"split", "total", "raw"}
         For bars and Yahoo: which corporate actions are in the prices.
     members, renames : str, optional
-        Files: who belonged to the index when, and ticker changes.
+        Files: index membership by date, and ticker changes.
     clean : {"flag", "drop", "winsorise"}, optional
         Look for bad prices, and what to do with them.
     index_file : str, optional
@@ -41,12 +41,12 @@ class MarketSource:
     dates, decimal, calendar : str, optional
         How a file is to be read that leaves a choice: see :func:`datafeeds.open_source`.
     not_assets : tuple of str
-        Columns that are no assets and are left out; ``^*`` means all that begin with ^.
+        Columns that are not assets and are ignored; ``^*`` means all that begin with ^.
 
     Raises
     ------
     DataError
-        A word that is none of its choices.
+        A value that is not one of its choices.
     """
 
     source: str = "sample"

@@ -29,7 +29,7 @@ class MarketPanel:
     """Prices of N assets and q targets on T common dates.
 
     A missing price is NaN and means *this asset has no bar on this date*: before its first price it is not listed yet, between
-    two prices it is halted or on holiday, after its last price it is halted or delisted (which of the two only time can tell).
+    two prices it is halted or on holiday, after its last price it is halted or delisted (later bars decide which).
     Targets have a price on every date.
 
     Build one with :meth:`from_frame`, :func:`datafeeds.read_panel`, :func:`datafeeds.load_sample` or
@@ -52,7 +52,7 @@ class MarketPanel:
     source : str
         Where the prices came from, for the record of a run.
     dropped : mapping of symbol to reason
-        Series that the source held and this panel does not.
+        Series that the source has and this panel does not.
     target_seen : (T, q) bool, optional
         Where a target has a level of its own; elsewhere its last one was carried on. None means everywhere.
     members : (T, N) bool, optional
@@ -64,7 +64,7 @@ class MarketPanel:
     cleaning : CleaningReport, optional
         What :func:`datafeeds.clean` found and did, if it was asked.
     cut : tuple of str
-        Bars of the source that were left off because a target had not begun or had ended, in words.
+        Bars of the source that were dropped because a target had not begun or had ended, in words.
     read_as : tuple of str
         What the reader guessed about the file, in words: "semicolons", "decimal comma", "day first".
 
@@ -167,7 +167,7 @@ class MarketPanel:
             cannot be traded on that date, and a target that is missing keeps its last level. Missing prices before the first one
             (late listing) and after the last one (delisting) are always allowed for assets. Of targets they are refused by
             default; with "freeze" the panel begins with the first date on which every target has a level and ends with the last
-            before one of them ends: a :class:`~datafeeds.errors.DataWarning` and the panel's ``cut`` say what was left off.
+            before one of them ends: a :class:`~datafeeds.errors.DataWarning` and the panel's ``cut`` say what was dropped.
             "live" is "freeze" for prices that go on: a target without a level on up to ten newest bars, while another has one, is
             on holiday.
         """
@@ -261,7 +261,7 @@ class MarketPanel:
     def require_bars(self, needed: int) -> None:
         """Raise :class:`DataError` when there are fewer dates."""
         if self.n_bars < needed:
-            raise DataError(f"{self.n_bars} bars, but {needed} are needed; bring a longer history")
+            raise DataError(f"{self.n_bars} bars, but {needed} are needed; give a longer history")
 
     def to_frame(self) -> pd.DataFrame:
         """Closing prices as a wide frame, targets first."""

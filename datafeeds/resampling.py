@@ -45,7 +45,7 @@ def resample(panel: MarketPanel, to: str) -> MarketPanel:
     finest = BarLength.usual(panel.dates)
     finer = not finest.intraday or wanted.seconds < finest.seconds if wanted.intraday else wanted.per_year > finest.per_year
     if finer:
-        raise DataError(f"bars cannot be made finer: {panel.source} has bars of {finest}, bars of {wanted} are asked for")
+        raise DataError(f"bars cannot be made finer: {panel.source} has bars of {finest}, but bars of {wanted} were asked for")
     period, dates = _periods(panel.dates, wanted)
     starts = np.flatnonzero(np.r_[True, period[1:] != period[:-1]])
     ends = np.r_[starts[1:], panel.n_bars] - 1
@@ -105,6 +105,6 @@ def stamped_at_end(panel: MarketPanel) -> MarketPanel:
         return panel
     if length.unit == "irregular":
         raise DataError(
-            f"bars of {panel.source} are irregular: their ends are not known from their starts; date them by their ends"
+            f"bars of {panel.source} are irregular: their ends do not follow from their starts; date each bar by its end"
         )
     return replace(panel, dates=panel.dates + np.timedelta64(int(length.seconds), "s"))

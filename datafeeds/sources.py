@@ -69,7 +69,7 @@ def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "IND
     DataError
         The file, a date or a number cannot be used. One line, with the value and its place.
     UniverseError
-        A target is absent, or a column has no name or stands twice.
+        A target is absent, or a column has no name or appears twice.
 
     Notes
     -----
@@ -94,7 +94,7 @@ def load_sample(targets: str | Sequence[str] = "INDEX") -> MarketPanel:
     """The bundled prices: 20 large US stocks and the S&P 500 (`INDEX`), daily, 2011-01-03 to 2022-12-28, 3018 bars.
 
     Stocks are adjusted for splits and dividends, the index is a price index, and the names were chosen with hindsight: excess
-    returns on it are biased upwards. `datafeeds/sample/PROVENANCE.md` tells the whole story.
+    returns on it are biased upwards. `datafeeds/sample/PROVENANCE.md` has the details.
     """
     with resources.as_file(resources.files("datafeeds") / "sample" / "sp500_20.csv.gz") as path:
         return _panel(read_frames(path), target_names(targets), "error", "sample", Reading())
@@ -142,7 +142,7 @@ def open_source(
     adjust : {"split", "total", "raw"}
         For Yahoo, and for bars with an adjusted close: "total" puts dividends into the returns.
     members : path, mapping or sequence of Spell, optional
-        Who belonged to the index when: see :func:`~datafeeds.universe.members.with_members`.
+        Index membership by date: see :func:`~datafeeds.universe.members.with_members`.
     renames : path, optional
         Ticker changes: see :func:`~datafeeds.universe.renames.rename`.
     clean : {"flag", "drop", "winsorise"}, optional
@@ -152,11 +152,11 @@ def open_source(
         Levels of the index, where they are not among the prices: ``FILE`` or ``FILE:COLUMN``. It is called as `targets` says, or
         by default as the column or the file is.
     only, exclude : sequence of str
-        The only columns that are assets, or columns that are none; ``^*`` means all that begin with ^.
+        The only columns that are assets, or columns that are not assets; ``^*`` means all that begin with ^.
     dates : {"dmy", "mdy", "ymd"}, optional
-        Order of day, month and year, for a file in which every date fits two.
+        Order of day, month and year, for a file in which it is ambiguous.
     decimal : {".", ","}, optional
-        The decimal mark, for a file in which every number fits both.
+        The decimal mark, for a file in which it is ambiguous.
     calendar : str, optional
         The exchange of which stamps with a time zone are sessions: XNYS, XTKS, ...; by default they are dates in their own zone.
 
@@ -188,7 +188,7 @@ def _opened(
         kind, _, more = str(source).partition(":")
         if kind in ("yahoo", SYNTHETIC) or source == "sample":
             if apart and source != "sample":
-                raise ParameterError(f"--index-file, --only and --exclude are for files and frames, not for {kind}")
+                raise ParameterError(f"--index-file, --only and --exclude work with files and frames, not with {kind}")
             if source != "sample":
                 return (
                     _yahoo(str(source), target_names(targets), gaps, adjust)
@@ -251,7 +251,7 @@ def _synthetic(targets: tuple[str, ...], seed: int, more: str) -> MarketPanel:
     name = f"{SYNTHETIC}:{more}" if more else SYNTHETIC
     given = parse_pairs(more.split(",") if more else (), f"data {name!r}:", "synthetic:n_assets=40")
     if given.keys() & {"seed", "n_indices"}:
-        raise ParameterError(f"data {name!r}: choose the seeds with seeds (--seed), the indices with index")
+        raise ParameterError(f"data {name!r}: set the seeds with seeds (--seed) and the indices with index instead")
     columns = [known.index(target) for target in targets]
     try:
         panel = synthetic_market(seed=seed, n_indices=max(columns) + 1, **given)

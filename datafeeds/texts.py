@@ -74,7 +74,7 @@ def split_outside(text: str) -> list[str]:
 
 
 def parse_pairs(pairs: Iterable[str], what: str, example: str = "") -> dict[str, Any]:
-    """``key=value`` texts as a dict; of a key that stands twice the last one counts.
+    """``key=value`` texts as a dict; of a key that appears twice the last one counts.
 
     ``what`` names the option in the error, ``example`` shows how it should look.
     """

@@ -19,7 +19,7 @@ from datafeeds.checks import (
 )
 from datafeeds.choices import GAP_POLICIES, check_choice
 
-NO_COMMON_PRICE = "no price in the time that the targets have in common"
+NO_COMMON_PRICE = "no price in the period that all targets cover"
 
 
 def parts_of_frame(

@@ -17,8 +17,8 @@ def diagnostics_observer(*names: str, title: str = "Diagnostics") -> type[Tracke
     Parameters
     ----------
     *names : str
-        Keys of ``algorithm.diagnostics()``; a bar that does not have one of them shows NaN. ``strategy.diagnostic_lines`` lists
-        those that a tracker is best judged by.
+        Keys of ``algorithm.diagnostics()``; NaN on bars without the key. ``strategy.diagnostic_lines`` lists those that show best
+        how a tracker works.
     title : str
         Shown in the plot.
 

@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 
 
 class ObserverError(TrackerError, TypeError):
-    """An observer stands beside a strategy that it cannot watch."""
+    """An observer was added to a strategy that it cannot observe."""
 
 
 class TrackerObserver(bt.Observer):
@@ -46,8 +46,9 @@ class TrackerObserver(bt.Observer):
         for name in self._needs:
             if not hasattr(self._owner, name):
                 raise ObserverError(
-                    f"{type(self).__name__} watches trackers; {type(self._owner).__name__} has no {name}. cerebro.addobserver "
-                    "adds it beside every strategy: leave the observer out, or run the other strategy in a cerebro of its own"
+                    f"{type(self).__name__} works with trackers only; {type(self._owner).__name__} has no {name}. "
+                    "cerebro.addobserver adds it to every strategy: remove the observer, or run the other strategy in a separate "
+                    "cerebro"
                 )
 
     def next(self) -> None:
@@ -138,7 +139,7 @@ class PortfolioTrackingError(ActiveObserver):
 
 
 class PortfolioExcessReturn(ActiveObserver):
-    """Cumulative log return of the account minus that of what it tracks, 0 until the account has got to its target.
+    """Cumulative log return of the account minus that of what it tracks, 0 until the account is first at its target.
 
     Params:
       - ``target`` (None): name of one index feed to compare with; by default what the strategy tracks, blended as it blends

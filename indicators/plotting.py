@@ -37,15 +37,15 @@ def plot_to_file(
     Returns
     -------
     Path
-        The file with the first figure, as it was written. A cerebro with several strategies, or ``numfigs``, has more figures:
-        the second of ``plot.png`` is ``plot-2.png`` beside it, the third ``plot-3.png``, in the order of strategies.
+        The file with the first figure. A cerebro with several strategies, or ``numfigs``, has more figures: the second of
+        ``plot.png`` is ``plot-2.png`` in the same folder, the third ``plot-3.png``, in the order of strategies.
 
     Raises
     ------
     DataError
         There is nothing to draw: ``cerebro.run`` was not called, kept no lines (``exactbars=1``) or was an optimisation.
     ParameterError
-        An ending that matplotlib does not know.
+        A file name with an ending that matplotlib does not support.
     OutputError
         The file cannot be written there. Nothing is left behind.
     """
@@ -78,7 +78,7 @@ def _check_run(cerebro: Any) -> None:
     if not runs or not all(runs):
         raise DataError("nothing to draw yet: call cerebro.run() before plot_to_file(cerebro, path), with at least one strategy")
     if not all(isinstance(strategy, bt.Strategy) for group in runs for strategy in group):
-        raise DataError("an optimisation keeps no lines to draw; run one set of parameters with cerebro.addstrategy")
+        raise DataError("cerebro.optstrategy keeps no lines to draw; run one set of parameters with cerebro.addstrategy")
     if cerebro._exactbars > 0:
         raise DataError("exactbars=1 keeps no lines to draw; run with exactbars=0, -1 or -2 to plot")
 

@@ -30,7 +30,7 @@ class PairIndicator(bt.Indicator):
     def __init__(self) -> None:
         if len(self.datas) != 2:
             raise ParameterError(
-                f"{type(self).__name__} compares two feeds or lines and was given {len(self.datas)}: pass the asset and the "
+                f"{type(self).__name__} compares two feeds or lines, but got {len(self.datas)}: pass the asset and the "
                 f"index, {type(self).__name__}(asset, index)"
             )
         self._both = Series(self.data0), Series(self.data1)
@@ -120,10 +120,12 @@ class ErrorWindow:
 
     def __init__(self, p: Any) -> None:
         if isinstance(p.period, bool) or not isinstance(p.period, Integral) or p.period < 2:
-            raise ParameterError(f"period={p.period!r}: a tracking error needs at least 2 bars, a whole number of them")
+            raise ParameterError(f"period={p.period!r} must be an integer >= 2, the number of bars of the tracking error")
         scale = 1.0 if p.annualise is None else p.annualise
         if isinstance(scale, bool) or not isinstance(scale, Real) or not 0.0 < float(scale) < math.inf:
-            raise ParameterError(f"annualise={p.annualise!r} must be the bars of a year, 252 for daily ones, or None for per bar")
+            raise ParameterError(
+                f"annualise={p.annualise!r} must be the number of bars per year (252 for days) or None for per bar"
+            )
         self._centred, self._scale = bool(p.centred), math.sqrt(scale)
         self._errors: deque[float] = deque(maxlen=int(p.period))
 

@@ -19,7 +19,7 @@ class InputError(TrackerError, ValueError):
 
 
 class AccountError(TrackerError, RuntimeError):
-    """The account cannot do what was asked of it: no value left, no broker, a position that should not exist."""
+    """The account cannot do what was requested: no value left, no broker, a position that should not exist."""
 
 
 class MissingExtraError(TrackerError, ImportError):

@@ -182,7 +182,7 @@ def backtest(
     Parameters
     ----------
     panel : MarketPanel, DataFrame, mapping of frames, or path
-        What is no panel is read by :func:`datafeeds.open_source`, with these `targets`.
+        Anything but a panel is read by :func:`datafeeds.open_source`, with these `targets`.
     strategy : Strategy class or its name
     params : mapping, optional
         The strategy's parameters, ``fill`` among them; ``holdings`` is what is held at the first bar.
@@ -195,12 +195,12 @@ def backtest(
     orders : bool, default True
         Keep the log of all fills in the record.
     diagnostics : bool, default False
-        Keep what the algorithm says of itself on each bar.
+        Keep the diagnostics of the algorithm on each bar.
     stages : bool, default False
-        Keep how each decision came about, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
+        Keep the stages of each decision, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
     weights : bool, default True
-        Keep what was held and decided on each bar; without it the record has the figures, and memory does not grow with bars x
-        names. A strategy with limits keeps it in any case.
+        Keep the held and decided weights of each bar; without them the record has the figures only, and memory does not grow with
+        bars x names. A strategy with limits keeps them in any case.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """

@@ -29,7 +29,7 @@ def clean(
     max_bad: float = 0.1,
     actions: Mapping[str, Iterable[Any]] | None = None,
 ) -> tuple[MarketPanel, CleaningReport]:
-    """Look for prices that cannot be trusted and do about them what the policy says.
+    """Look for suspicious prices and treat them as the policy says.
 
     Parameters
     ----------
@@ -37,37 +37,37 @@ def clean(
     policy : {"flag", "drop", "winsorise"}
         - flag: report, change nothing.
         - drop: the bars of a finding become gaps, which is what a trading halt is: the name keeps its weight, is not traded, and
-          its return from and to that bar is not learned from. What the price has done over the gap is still earned by who holds
-          it. A symbol of which more than `max_bad` of its bars are bad is dropped. A stale price is a halt too, and one that
-          lasts longer than a strategy's ``delist_after`` is a delisting.
+          its returns from and to that bar are not learned. A holder still earns the price change over the gap. A symbol is
+          dropped if more than the share `max_bad` of its bars is bad. A stale price is a halt, too, and one that lasts longer
+          than a strategy's ``delist_after`` is a delisting.
         - winsorise: a return beyond the limit is cut at the limit and all later prices are rescaled by one factor, so that every
           other return stays what it was; a bad print is set to the close before it. The panel gets no gaps. Stale prices and
           days without volume have no return to cut and are only flagged.
     limit : float, default 1
-        Largest return that is believed: up by more than this, or down by the same factor (1 means doubled or halved) is a `jump`.
+        Largest return that is accepted: up by more than this, or down by the same factor (1 means doubled or halved) is a `jump`.
     spike : float, default 3
-        A print at least so many times the closes before and after it (or so small a part of both) is a bad one, a `spike`.
+        A print at least this many times the closes before and after it (or at most 1/`spike` of both) is bad, a `spike`.
     stale : int, default 10
-        A close repeated on so many bars on which the first target moved is `stale`.
+        A close repeated on this many bars on which the first target moved is `stale`.
     max_bad : float, default 0.1
-        See drop.
+        Largest share of bad bars of a symbol under `drop`.
     actions : mapping of symbol to dates, optional
-        Corporate actions that explain a return (a spin-off, a merger): on these dates a jump is no finding.
+        Corporate actions that explain a return (a spin-off, a merger): on these dates a jump is not a finding.
 
     Returns
     -------
     panel : MarketPanel
         With the report as its attribute `cleaning`.
     report : CleaningReport
-        One row per finding. Targets are looked at too, for spikes and jumps, but never changed: who changes what is tracked
-        tracks something else.
+        One row per finding. Targets are checked for spikes and jumps, too, but never changed: a changed target would be another
+        index.
 
     Notes
     -----
     This prepares data; it is not causal. A jump is known when it happens, and cutting it changes no earlier price. That a print
     was bad is known one bar later, when it has reverted; that a price was stale, after `stale` bars; that a symbol has too many
-    bad bars, at the end. A live account sees none of this in time, so a backtest on cleaned prices is kinder than the market was
-    by what the report lists.
+    bad bars, at the end. A live account knows none of this in time, so a backtest on cleaned prices is optimistic by what the
+    report lists.
 
     Examples
     --------
@@ -115,7 +115,9 @@ def clean(
     if dropped:
         kept = np.array([name not in dropped for name in panel.symbols])
         if not kept.any():
-            raise DataError(f"cleaning would drop all {panel.n_assets} assets; raise max_bad, limit or stale, or only flag")
+            raise DataError(
+                f"cleaning would drop all {panel.n_assets} assets; raise max_bad, limit or stale, or use policy='flag'"
+            )
         cleaned = cleaned.take(kept, "")
         cleaned = replace(cleaned, dropped={**cleaned.dropped, **{k: f"cleaning: {why}" for k, why in dropped.items()}})
     return cleaned, report
@@ -188,4 +190,4 @@ def _check(
             raise DataError(f"{what}={value!r} must be {rule}")
     unknown = [name for name in actions or () if name not in panel.symbols and name not in panel.targets]
     if unknown:
-        raise DataError(f"corporate actions of {unknown[0]!r}, which is no series of this panel")
+        raise DataError(f"corporate actions of {unknown[0]!r}, which is not a series of this panel")

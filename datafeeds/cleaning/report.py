@@ -12,7 +12,7 @@ SHOWN = 20
 
 
 class Finding(NamedTuple):
-    """One suspicious place of one series.
+    """One suspicious bar, or run of bars, of one series.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class CleaningReport:
         The thresholds that were applied.
     findings : tuple of Finding
     dropped : mapping of symbol to reason
-        Symbols that were left out altogether.
+        Symbols that were removed, and why.
     """
 
     policy: str

@@ -25,7 +25,7 @@ _EPOCH = 719163
 
 
 class PanelClock:
-    """The row at which all feeds of one panel stand. One per cerebro: feeds that share a clock move together.
+    """The current row of all feeds of one panel. One per cerebro: feeds that share a clock move together.
 
     That holds while bars run. Before, when backtrader works out indicators in advance (``runonce``) or copies a feed, it moves
     each feed, and each of its lines, on its own: then every line has a position of its own, as in any other feed.
@@ -57,7 +57,7 @@ class PanelClock:
         self._rest()
 
     def clear(self) -> None:
-        """Before the first bar of a run: nobody leads, lines move on their own."""
+        """Reset to the state before the first bar of a run: no feed leads, lines move on their own."""
         self.leader = None
         self.runs += 1
         self._rest()

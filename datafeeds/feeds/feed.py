@@ -51,7 +51,7 @@ class PanelFeed(bt.feed.DataBase):
         self._take_column(self.p.symbol)
 
     def sibling(self, symbol: str) -> PanelFeed:
-        """A feed of another column under the same clock, copied from this one: thirty times cheaper than building it anew."""
+        """A feed of another column under the same clock, copied from this one: thirty times faster than building it."""
         twin: PanelFeed = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.params = twin.p = copy.copy(self.p)

@@ -26,9 +26,9 @@ class IndexData:
     Parameters
     ----------
     panel : MarketPanel, DataFrame, mapping of frames, or path
-        Whatever is no panel is read by :func:`datafeeds.open_source`: wide and long frames, those of yfinance, files.
+        Anything but a panel is read by :func:`datafeeds.open_source`: wide and long frames, those of yfinance, files.
     targets : str, Series, or sequence of them, optional
-        Which columns to track, or the levels to track, when it is no panel.
+        Which columns to track, or the levels to track, if `panel` is not a MarketPanel.
     gaps : {"error", "freeze"}
         And other options of :func:`datafeeds.open_source`.
     """
@@ -106,5 +106,5 @@ class SingleIndexData(IndexData):
         super().__init__(panel, targets, gaps=gaps, **options)
         if len(self.panel.targets) != 1:
             raise UniverseError(
-                f"SingleIndexData takes one target, this panel has {len(self.panel.targets)}: {', '.join(self.panel.targets)}"
+                f"SingleIndexData takes one target, but this panel has {len(self.panel.targets)}: {', '.join(self.panel.targets)}"
             )

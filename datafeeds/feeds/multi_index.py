@@ -36,11 +36,11 @@ from datafeeds.markets.union_calendar import Rate, join_markets
 
 
 class MultiIndexData(IndexData):
-    """Several indices and their candidate assets; what a bar of them is, :mod:`datafeeds.feeds.multi_index` says.
+    """Several indices and their candidate assets; :mod:`datafeeds.feeds.multi_index` defines their bars.
 
     A wide file or frame that holds several targets already needs no more than their names:
     ``MultiIndexData.from_source("prices.csv", ["SPX", "NKY"], gaps="freeze")``. Markets with calendars, closing times and
-    currencies of their own are put together by :meth:`from_markets`.
+    currencies of their own are joined by :meth:`from_markets`.
 
     >>> import pandas as pd
     >>> from datafeeds import Market, MultiIndexData
@@ -73,23 +73,23 @@ class MultiIndexData(IndexData):
         Parameters
         ----------
         markets : mapping of name to Market
-            Or to a mapping of its parameters. Names of series must be different in all of them.
+            Or to a mapping of the parameters of a Market. Each series needs a name that no other market has.
         decision : str, optional
             The market at whose close decisions are made; by default the one that closes last.
         base : str, optional
             Currency of the panel; by default that of the decision market.
         fx : mapping of currency to rates, optional
-            For each other currency the units of the base for one of it: a Series, the path of a file, or an
+            For each other currency, units of the base currency per unit of it: a Series, the path of a file, or an
             :class:`~datafeeds.ExchangeRate` that also says at which hour the rate of a day is known (by default 16:00 in
             London).
         fx_carry : int, default 0
-            For how many bars the last rate may stand where one is missing.
+            Number of bars for which the last rate may replace a missing one.
 
         Returns
         -------
         MultiIndexData
             Its panel begins with the first date on which every target has a level, and ends with the last before one of them
-            ends; what is left off is said in a warning and in the panel's ``cut``. A session that closes after the last decision
+            ends; what is dropped is in a warning and in the panel's ``cut``. A session that closes after the last decision
             is not in it.
 
         Raises
@@ -97,7 +97,7 @@ class MultiIndexData(IndexData):
         DataError
             A target without data, targets without common dates, a gap in a rate, a currency without a rate, an unknown time zone.
         UniverseError
-            A name in two markets, no target, or a decision market that is none of them.
+            A name in two markets, no target, or a decision market that is not one of them.
 
         Notes
         -----

@@ -25,14 +25,14 @@ def zone_of(name: str) -> ZoneInfo:
 def time_of_day(text: str) -> np.timedelta64:
     """A closing time such as 16:00 as the distance from the midnight with which the session date begins.
 
-    24:00 is the midnight after, and hours count on from there: 25:30 is half past one of the next day. 00:00 is refused: nothing
-    of the session has happened then, and a market that closes at midnight means the other one.
+    24:00 is midnight at the end of the day, and later hours count on: 25:30 is 01:30 of the next day. 00:00 is refused: at that
+    time nothing of the session has happened, and a market that closes at midnight means 24:00.
     """
     clock = _CLOCK.fullmatch(str(text).strip())
     if clock is None:
         raise DataError(
-            f"closing time {text!r} must be a time of day such as 16:00; 24:00 is the midnight after, 25:30 half past one of the "
-            "next day"
+            f"closing time {text!r} must be a time of day such as 16:00; 24:00 is midnight at the end of the day, 25:30 is 01:30 "
+            "of the next day"
         )
     minutes = int(clock[1]) * 60 + int(clock[2])
     if not minutes:

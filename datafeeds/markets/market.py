@@ -40,7 +40,7 @@ class Market:
     close : str
         Regular closing time there, "16:00". On days with an early close the regular time is kept, which is later and hence safe.
         Where the time has changed (Tokyo: 15:00, since November 2024 15:30), give the later one. A day that ends at midnight
-        closes at "24:00", a session that ends at half past one of the next day at "25:30"; "00:00" is refused.
+        closes at "24:00", a session that ends at 01:30 of the next day at "25:30"; "00:00" is refused.
     currency : str, optional
         Currency of all prices. None: take them as they are, as for an index in local currency.
     bars : mapping with any of "open", "high", "low", "volume" to DataFrame, optional
@@ -84,7 +84,7 @@ class Sessions:
 
 @dataclass(frozen=True, eq=False)
 class ExchangeRate:
-    """Units of the base currency for one unit of another, day by day.
+    """Units of the base currency per unit of another currency, day by day.
 
     Parameters
     ----------
@@ -101,12 +101,14 @@ class ExchangeRate:
 
     @cached_property
     def quotes(self) -> tuple[NDArray[np.datetime64], NDArray[np.datetime64], FloatArray]:
-        """Dates, the instants at which their rates became known, and the rates; dates without one left out."""
+        """Dates, the instants at which their rates became known, and the rates; without dates that have none."""
         rates = self.rates
         if not isinstance(rates, pd.Series):
             frame, _ = open_frames(rates)
             if frame.shape[1] != 1:
-                raise DataError(f"{os.fspath(rates)}: a file of rates has one column beside its dates, this has {frame.shape[1]}")
+                raise DataError(
+                    f"{os.fspath(rates)}: a file of rates has dates and one column, but this has {frame.shape[1]} columns"
+                )
             rates = frame.iloc[:, 0]
         frame = rates.to_frame("rate")
         check_frame(frame, ())
@@ -140,7 +142,7 @@ def _sessions(market: Market) -> Sessions:
         find_holes(levels, days, wanted)
     empty = [name for name, column in zip(wanted, levels.T, strict=True) if np.isnan(column).all()]
     if empty:
-        raise DataError(f"target {empty[0]} has no data; bring its levels, or do not name it as a target")
+        raise DataError(f"target {empty[0]} has no data; add its levels, or do not name it as a target")
     traded = np.isfinite(parts["close"]).any(axis=0)
     gone = {str(assets[i]): "no price at all" for i in np.flatnonzero(~traded)}
     names = tuple(str(assets[i]) for i in np.flatnonzero(traded))
@@ -150,7 +152,7 @@ def _sessions(market: Market) -> Sessions:
 def _of_panel(panel: MarketPanel, wanted: tuple[str, ...]) -> Sessions:
     unknown = [name for name in wanted if name not in panel.targets]
     if unknown:
-        raise UniverseError(f"{unknown[0]!r} is no target of the panel; it has {', '.join(panel.targets)}")
+        raise UniverseError(f"{unknown[0]!r} is not a target of the panel; its targets are {', '.join(panel.targets)}")
     which = [panel.targets.index(name) for name in wanted or panel.targets]
     levels = panel.target_close[:, which]
     if panel.target_seen is not None:
@@ -170,5 +172,7 @@ def _session_dates(frame: pd.DataFrame) -> NDArray[np.datetime64]:
     days = dates.astype("datetime64[D]")
     if (days != dates).any():
         odd = dates[int(np.argmax(days != dates))]
-        raise DataError(f"{odd.astype('datetime64[m]')} is no session date; markets are put together by days")
+        raise DataError(
+            f"{odd.astype('datetime64[m]')} is a time within a day; markets are joined by session dates, so give daily bars"
+        )
     return days

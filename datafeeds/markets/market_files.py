@@ -19,7 +19,7 @@
     currency = "JPY"
     gaps = "freeze"
 
-    [rates]                           # units of the base currency for one of the other
+    [rates]                           # units of the base currency per unit of the other
     JPY = "jpyusd.csv"                # or: { file = "jpyusd.csv", timezone = "Europe/London", close = "16:00" }
 """
 
@@ -72,7 +72,9 @@ def read_market_file(path: str | os.PathLike[str], **how: Any) -> MarketPanel:
         _known("the file", told, _FILE)
         markets = {name: _market(name, table, file.parent) for name, table in _table("markets", told).items()}
         if not markets:
-            raise UniverseError("no market; add a table such as [markets.NY] with prices, index, exchange and currency")
+            raise UniverseError(
+                "the file describes no market; add a table such as [markets.NY] with prices, index, exchange and currency"
+            )
         rates = {code: _rate(code, rate, file.parent) for code, rate in _table("rates", told).items()}
         options = {key: told[key] for key in ("decision", "base", "fx_carry") if key in told}
         panel = join_markets(markets, fx=rates or None, **options)
@@ -85,12 +87,12 @@ def open_market_file(market: MarketSource) -> MarketPanel:
     odd = next((name for name, value in refused.items() if value), None)
     if odd is not None:
         raise ParameterError(
-            f"{odd.replace('_', '-')}: a file of markets says for each market which columns it has; leave it out"
+            f"{odd.replace('_', '-')} does not work with a file of markets, which describes the columns of each market; remove it"
         )
     panel = read_market_file(market.source, dates=market.dates, decimal=market.decimal, calendar=market.calendar)
     if market.targets != ("INDEX",) and set(market.targets) != set(panel.targets):
         raise UniverseError(
-            f"--index {', '.join(market.targets)}: {market.source} tracks {', '.join(panel.targets)}; say it there"
+            f"--index {', '.join(market.targets)}: {market.source} tracks {', '.join(panel.targets)}; name targets in that file"
         )
     changes = () if market.renames is None else read_renames(market.renames)
     panel = rename(panel, changes)
@@ -111,7 +113,7 @@ def _market(name: str, told: Any, folder: Path) -> Market:
         zone = zone or str(hours.tz)
         close = close or f"{max(time for _, time in hours.close_times):%H:%M}"
     if zone is None or close is None:
-        raise DataError(f"[markets.{name}] needs exchange = 'XNYS', or a timezone and a close: when its prices are known")
+        raise DataError(f"[markets.{name}] needs exchange = 'XNYS', or timezone and close, which state when its prices are known")
     index = told.get("index", ())
     return Market(
         _beside(folder, told["prices"], name),
@@ -140,7 +142,7 @@ def _beside(folder: Path, path: Any, name: str) -> str:
         raise DataError(f"{name}: a path is needed, got {path!r}")
     file, part = split_inside(folder / Path(path).expanduser())
     if not file.exists():
-        raise DataError(f"{name}: no such file or folder, {path}; paths count from the folder of the description")
+        raise DataError(f"{name}: no such file or folder, {path}; paths are relative to the folder of the file of markets")
     return str(file) if part is None else f"{file}:{part}"
 
 

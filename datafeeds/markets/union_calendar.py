@@ -39,7 +39,7 @@ def join_markets(
     DataError
         A target without data, targets without common dates, a gap in a rate, an unknown time zone, a currency without a rate.
     UniverseError
-        A name in two markets, or a decision market that is none of them.
+        A name in two markets, or a decision market that is not one of them.
     """
     if not (isinstance(fx_carry, int) and fx_carry >= 0):
         raise DataError(f"fx_carry={fx_carry!r} must be a number of bars >= 0")
@@ -52,7 +52,7 @@ def join_markets(
     views = {name: _View(block, sessions[name], moments) for name, block in blocks.items()}
     targets = tuple(target for s in sessions.values() for target in s.targets)
     if not targets:
-        raise UniverseError("no target to track; name those of at least one market")
+        raise UniverseError("no target to track; name the targets of at least one market")
     seen = np.hstack([np.isfinite(view.levels) for view in views.values()])
     check_common_dates(seen, targets, days)
     span, left = common_span(seen, targets, days)
@@ -116,13 +116,13 @@ def _read(name: str, market: Market) -> Sessions:
 
 def _check_names(sessions: Mapping[str, Sessions]) -> None:
     if not sessions:
-        raise UniverseError("no market; give at least one")
+        raise UniverseError("no market is given; give at least one")
     home: dict[str, str] = {}
     for market, s in sessions.items():
         for name in (*s.targets, *s.assets):
             if home.setdefault(name, market) != market:
                 raise UniverseError(
-                    f"{name!r} stands in the markets {home[name]} and {market}; rename it in one of them ({name}.{market})"
+                    f"{name!r} appears in the markets {home[name]} and {market}; rename it in one of them ({name}.{market})"
                 )
 
 
@@ -130,7 +130,7 @@ def _decision_market(blocks: Mapping[str, Market], wanted: str | None, days: NDA
     """The market at whose close decisions are made: the one asked for, or the one that closes last."""
     if wanted is not None:
         if wanted not in blocks:
-            raise UniverseError(f"decision={wanted!r} is no market; choose one of {', '.join(blocks)}")
+            raise UniverseError(f"decision={wanted!r} is not a market; choose one of {', '.join(blocks)}")
         return wanted
     hour = {name: np.mean((block.closes_at(days) - days).astype(np.int64)) for name, block in blocks.items()}
     return max(hour, key=lambda name: hour[name])
@@ -171,8 +171,8 @@ def _rate(market: str, currency: str, fx: Mapping[str, Rate] | None) -> Exchange
     """The rate of a market's currency."""
     if fx is None or currency not in fx:
         raise DataError(
-            f"market {market} is quoted in {currency}, and there is no rate for it: give fx={{{currency!r}: rates}}, units of "
-            "the base currency for one of it, or currency=None to take its prices as they are"
+            f"market {market} is quoted in {currency}, but no exchange rate is given: pass fx={{{currency!r}: rates}}, in units "
+            f"of the base currency per {currency}, or currency=None to use its prices without conversion"
         )
     rate = fx[currency]
     return rate if isinstance(rate, ExchangeRate) else ExchangeRate(rate)
@@ -199,9 +199,9 @@ def _rates(
     gap = (needed & ((latest < 0) | (rows - latest > carry)))[span]
     if gap.any():
         t = span.start + int(np.argmax(gap))
-        last = "there is none before" if place[t] < 0 else f"the last one is of {quoted[place[t]]}"
+        last = "none is earlier" if place[t] < 0 else f"the last one is of {quoted[place[t]]}"
         raise DataError(
-            f"no exchange rate of {currency} for {days[t]} ({int(gap.sum())} such dates; {last}): bring the rates, or let "
-            "the last one stand for some bars with fx_carry"
+            f"no exchange rate of {currency} for {days[t]} ({int(gap.sum())} dates without a rate; {last}): add the rates, or "
+            "use the last one for some more bars with fx_carry"
         )
     return np.where(place >= 0, values[np.maximum(place, 0)], np.nan)

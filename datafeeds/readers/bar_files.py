@@ -41,7 +41,7 @@ def read_long_table(
         What a bar missing between two others means: see :meth:`MarketPanel.from_frame`.
     adjust : {"split", "total", "raw"}
         "total" takes the column adj_close, where there is one, and scales the bar alike: returns then hold the dividends, as
-        those of a total return index do. The other two take the prices as they stand.
+        those of a total return index do. The other two use the prices unchanged.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def long_frames(file: Path, adjust: str = "split") -> Frames:
     """The wide frames of a long table: closes, and the other parts of the bars."""
     header = header_of(file)
     if header and not is_long_header(header):
-        raise DataError(f"not a long table: columns date, ticker and close are needed, it has {', '.join(header[:8])}")
+        raise DataError(f"not a long table: columns date, ticker and close are needed, but it has {', '.join(header[:8])}")
     return frames_of(read_rows(file), Adjustment.parse(adjust))
 
 
@@ -99,7 +99,9 @@ def folder_frames(folder: Path, adjust: str = "split") -> Frames:
             raise UniverseError(f"{ticker!r} has two files, {files[ticker].name} and {file.name}; keep one")
         files[ticker] = file
     if not files:
-        raise DataError(f"no file ends with {', '.join(ENDINGS)}; one file per ticker is expected, called after it (AAPL.csv)")
+        raise DataError(
+            f"no file ends with {', '.join(ENDINGS)}; one file per ticker is expected, named after the ticker (AAPL.csv)"
+        )
     parts = []
     for ticker, file in files.items():
         with naming(file):

@@ -52,7 +52,7 @@ def read_rows(file: Path, symbol: str | None = None) -> BarRows:
     if symbol is not None and not {"close", "adj_close"} & set(columns):
         others = [name for name in header if name != date]
         if len(others) != 1:
-            raise DataError(f"no column 'close' among {', '.join(header[:8])}; call the column of closing prices so")
+            raise DataError(f"no column 'close' among {', '.join(header[:8])}; name the column of closing prices 'close'")
         columns = {"close": others[0]}
     wanted = {"date": date, **columns} | ({} if symbol is not None else {"symbol": parts["symbol"]})
     table = read_columns(file, wanted, frozenset(FIELDS))
@@ -73,7 +73,8 @@ def _parts_of_one(header: list[str]) -> dict[str, str]:
     pairs = layers_of(header[1:]) or []
     k = field_layer(pairs)
     if len({pair[1 - k] for pair in pairs}) > 1:
-        raise DataError(f"it has {len({pair[1 - k] for pair in pairs})} tickers; a file of a folder has one, or stands alone")
+        found = len({pair[1 - k] for pair in pairs})
+        raise DataError(f"it has {found} tickers; in a folder, each file must have one ticker: give this file alone")
     return {str(part_of(pair[k])): name for name, pair in zip(header[1:], pairs, strict=True) if part_of(pair[k]) in FIELDS}
 
 
@@ -93,7 +94,7 @@ def _check_period(file: Path, header: list[str]) -> None:
     found = set(names_of(read_columns(file, {"period": period})["period"], period)[1])
     if not found <= {"D", "W", "M"} or len(found) > 1:
         raise DataError(
-            f"bars of the periods {', '.join(sorted(found)[:5])} in column {period}; bring a file with daily bars (D) only"
+            f"bars of the periods {', '.join(sorted(found)[:5])} in column {period}; give a file with daily bars (D) only"
         )
 
 
@@ -165,8 +166,8 @@ def adjusted_fields(rows: BarRows, fields: dict[str, FloatArray], adjusted: Floa
     if lost.any() and close is not adjusted:
         r = int(np.argmax(lost))
         raise DataError(
-            f"adj_close of {rows.names[rows.which[r]]} on {_day(rows.dates[r])} is {adjusted[r]:g} by a close of {close[r]:g}: "
-            "mend it, or take prices as they stand with adjust='split'"
+            f"adj_close of {rows.names[rows.which[r]]} on {_day(rows.dates[r])} is {adjusted[r]:g}, where the close is "
+            f"{close[r]:g}: correct it, or use the close without adj_close: adjust='split'"
         )
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = adjusted / close

@@ -111,8 +111,8 @@ def _why_no_number(
                     return _text_error(columns[part], row + found[0], found[1])
             row += table.num_rows
     except pa.ArrowInvalid as worse:
-        return DataError(f"not a CSV in UTF-8 ({worse}); save it again")
-    return DataError(f"not a CSV of numbers ({cause}); save it again")
+        return DataError(f"not a CSV in UTF-8 ({worse}); save it as CSV in UTF-8")
+    return DataError(f"not a CSV of numbers ({cause}); save it again as CSV")
 
 
 def _stored(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -173,13 +173,13 @@ def names_of(column: Any, name: str) -> tuple[NDArray[np.int64], list[str]]:
     """A column of names: the place of each cell's name, and the names in the order in which they first stand there."""
     coded = _one_code(column if pa.types.is_dictionary(column.type) else column.cast(pa.string()).dictionary_encode())
     if coded.null_count:
-        raise DataError(f"row {_first_null(coded) + 1} has nothing in column {name!r}; fill it or delete the row")
+        raise DataError(f"row {_first_null(coded) + 1} is empty in column {name!r}; fill it or delete the row")
     which = coded.indices.to_numpy().astype(np.int64)
     found = [str(cell).strip() for cell in coded.dictionary.to_pylist()]
     names = list(dict.fromkeys(found))
     if "" in names:
         row = int(np.argmax(which == found.index("")))
-        raise DataError(f"row {row + 1} has nothing in column {name!r}; fill it or delete the row")
+        raise DataError(f"row {row + 1} is empty in column {name!r}; fill it or delete the row")
     number = {cell: i for i, cell in enumerate(names)}
     return np.array([number[cell] for cell in found], dtype=np.int64)[which], names
 

@@ -44,7 +44,7 @@ def plain_file(file: Path, part: str | None = None) -> Iterator[Path]:
         packed = stream.read(2) == ZIP
     if not packed:
         if part is not None:
-            raise DataError(f"{part!r} was asked of it, and it is neither an Excel workbook nor a zip archive; check the path")
+            raise DataError(f"{part!r} cannot be read from it: it is neither an Excel workbook nor a zip archive; check the path")
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="tracker-") as folder:

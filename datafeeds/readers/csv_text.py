@@ -135,7 +135,7 @@ def _refuse_wrong(wrong: list[Any]) -> None:
         row = wrong[0]
         raise DataError(
             f"the row {shorten(row.text)} has {row.actual_columns} fields, the header has {row.expected_columns}; "
-            "leave a field empty where a price is missing, and look whether the file was cut off"
+            "leave a field empty where a price is missing, and check that the file was not cut off"
         )
 
 
@@ -218,13 +218,13 @@ class Utf8:
         except UnicodeDecodeError as error:
             line = 1 + lines + block.count(b"\n", 0, error.start)
             what = f"invalid UTF8 data, {error.object[error.start : error.start + 1]!r} in line {line}"
-            raise DataError(f"not a CSV in UTF-8 ({what}); save it again") from None
+            raise DataError(f"not a CSV in UTF-8 ({what}); save it as CSV in UTF-8") from None
         self._open = bool(self._decoder.getstate()[0])
 
     def end(self, lines: int) -> None:
         """Raise a DataError when the last character is not whole."""
         if self._open:
-            raise DataError(f"not a CSV in UTF-8 (invalid UTF8 data at the end, line {lines + 1}); save it again")
+            raise DataError(f"not a CSV in UTF-8 (invalid UTF8 data at the end, line {lines + 1}); save it as CSV in UTF-8")
 
 
 def header_line(path: Path) -> list[str]:
@@ -238,7 +238,7 @@ def header_line(path: Path) -> list[str]:
 
 def no_rows(header: list[str]) -> DataError:
     """The error for a file that ends with its header."""
-    return DataError(f"a header of {len(header)} columns and no rows below it; nothing to read")
+    return DataError(f"the file has a header of {len(header)} columns and no rows below it; add rows of prices")
 
 
 def first_text_cell(column: Any) -> tuple[int, str] | None:

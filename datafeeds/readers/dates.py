@@ -89,7 +89,7 @@ def _texts(column: Any, name: str, first: int) -> pd.Series:
         raise DataError(
             f"the first column {name!r} holds {'numbers' if number.all() else 'a number'}, not dates "
             f"(row {first + row + 1} reads {shorten(text[row])}); "
-            f"the first column must be the date of the bar: {ADVICE}, and add such a column if the file only counts its rows"
+            f"the first column must be the date of the bar: {ADVICE}, and add such a column if the file only numbers its rows"
         )
     return text
 
@@ -102,7 +102,7 @@ def _by_the_column(text: pd.Series, name: str) -> pd.Series:
             row = int(np.argmax(zoned))
             raise DataError(
                 f"row {row + 1} of column {name!r} carries a time zone, {shorten(text[row])}, and row "
-                f"{int(np.argmin(zoned)) + 1} has none; write all stamps with their zone, or {ADVICE}"
+                f"{int(np.argmin(zoned)) + 1} has none; write all timestamps with their time zone, or {ADVICE}"
             )
         return _sessions_of_texts(text, name)
     three = text.str.extract(THREE)
@@ -114,7 +114,7 @@ def _by_the_column(text: pd.Series, name: str) -> pd.Series:
             return days
     iso = pd.to_datetime(text, format="ISO8601", errors="coerce").notna()
     row = int(np.argmin(iso | three[0].notna())) if not (iso | three[0].notna()).all() else int(np.argmin(iso))
-    others = "other rows are written in another way; " if row or iso.any() else ""
+    others = "other rows use another format; " if row or iso.any() else ""
     raise DataError(
         f"row {row + 1} of the date column {name!r} reads {shorten(text[row])}, which is not a date; {others}{ADVICE}"
     )
@@ -151,8 +151,8 @@ def _order(text: pd.Series, a: pd.Series, b: pd.Series, years: pd.Series, name: 
     if not years.all():
         row = int(np.argmin(years))
         raise DataError(
-            f"the date {shorten(text[row])} in row {row + 1} is ambiguous (which number is the year?); say it with --dates dmy, "
-            f"mdy or ymd (in Python dates=), or {ADVICE}"
+            f"the date {shorten(text[row])} in row {row + 1} is ambiguous (which number is the year?); give the order with "
+            f"--dates dmy, mdy or ymd (in Python dates=), or {ADVICE}"
         )
     day_first, month_first = bool((a > 12).any()), bool((b > 12).any())
     if day_first and month_first:
@@ -164,8 +164,8 @@ def _order(text: pd.Series, a: pd.Series, b: pd.Series, years: pd.Series, name: 
     if not day_first and not month_first and not (a == b).all():
         row = int(np.argmax(a != b))
         raise DataError(
-            f"the date {shorten(text[row])} in row {row + 1} is ambiguous (day or month first?), and so is every other row; say "
-            f"it with --dates dmy or --dates mdy (in Python dates=), or {ADVICE}"
+            f"the date {shorten(text[row])} in row {row + 1} is ambiguous (day or month first?), and so is every other row; "
+            f"give the order with --dates dmy or --dates mdy (in Python dates=), or {ADVICE}"
         )
     return "dmy" if day_first else "mdy"
 
@@ -192,7 +192,7 @@ def _sessions_of_times(column: Any, name: str) -> pd.Series:
     try:
         times = pd.Series(column.to_pandas())
     except Exception:  # of a zone that nobody knows
-        raise DataError(f"dates in column {name!r} carry the time zone {column.type.tz}, which is unknown; drop it") from None
+        raise DataError(f"dates in column {name!r} carry the time zone {column.type.tz}, which is unknown; remove it") from None
     if times.isna().any():
         raise DataError(f"row {int(np.argmax(times.isna())) + 1} has no date in column {name!r}; fill it or delete the row")
     exchange = reading().calendar
@@ -229,8 +229,8 @@ def _sessions(local: pd.Series, zone: str, name: str) -> pd.Series:
     if exchange is None and days.nunique() >= ENOUGH and weekdays & {5, 6} and not weekdays >= set(range(5)):
         row = int(np.argmax(days.dt.weekday >= 5))
         raise DataError(
-            f"stamps of column {name!r} carry the time zone {zone}, in which row {row + 1} is a {days.iloc[row].day_name()}: not "
-            "the zone of their exchange; name the exchange with --calendar, such as XTKS (in Python calendar=)"
+            f"timestamps of column {name!r} carry the time zone {zone}, in which row {row + 1} is a {days.iloc[row].day_name()}: "
+            "this is not the zone of the exchange; name the exchange with --calendar, such as XTKS (in Python calendar=)"
         )
     where = f"sessions of {exchange}" if exchange else f"dates in the stamps' own zone ({zone}; --calendar names an exchange)"
     intraday = days.nunique() < local.nunique()

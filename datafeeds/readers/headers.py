@@ -167,7 +167,7 @@ def _carried(cells: list[str]) -> list[str]:
 
 def _say_skipped(lines: int) -> None:
     if lines > 0:
-        reading().say(f"{lines} line{'s' if lines > 1 else ''} above the header left out")
+        reading().say(f"{lines} line{'s' if lines > 1 else ''} above the header skipped")
 
 
 def check_unique(header: list[str]) -> None:
@@ -176,10 +176,10 @@ def check_unique(header: list[str]) -> None:
     for i, name in enumerate(header[1:], 2):
         if not name:
             raise UniverseError(
-                f"column {i} of {len(header)} has no name; name it or delete it (a comma too many in the header?)"
+                f"column {i} of {len(header)} has no name; name it or delete it (is there one comma too many in the header?)"
             )
         if name in seen:
-            raise UniverseError(f"column {name!r} stands {header.count(name)} times in the header; keep one")
+            raise UniverseError(f"column {name!r} appears {header.count(name)} times in the header; keep one")
         seen.add(name)
 
 

@@ -22,7 +22,7 @@ MB = 1 << 20
 
 @dataclass(frozen=True)
 class FileLimits:
-    """What a file of prices may be at most.
+    """Largest size of a file of prices that is read.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ class FileLimits:
     unpacked : int, default 8192
         MB of the text of a CSV, or of the table at 8 bytes a cell.
     ratio : int, default 50
-        A table may be this many times as large as the file that it is read from; tables up to `free` always may. Prices take 1
-        to 4 times as much as a packed file of them.
+        A table may be this many times as large as its file; tables up to `free` are always allowed. Prices need 1 to 4 times
+        the size of their packed file.
     free : int, default 48
-        MB of a table that nobody minds.
+        MB of a table that is always allowed.
     empty : int, default 50
-        Cells for each one that has a price in it; of no importance up to `free`.
+        Cells per cell that has a price; not checked up to `free`.
     """
 
     rows: int = 50_000_000
@@ -81,7 +81,7 @@ class FileLimits:
     def check_empty(self, cells: int, filled: int) -> None:
         """Raise a DataError for a table that has hardly a price in it."""
         if cells > self.free * MB // 8 + self.empty * max(filled, 0):
-            told = f"of {cells:,} cells at most {max(filled, 0):,} have a price"
+            told = f"at most {max(filled, 0):,} of {cells:,} cells have a price"
             raise _too_large(told, "empty", 1 + cells // max(filled, 1))
 
 
@@ -99,7 +99,7 @@ def limits() -> FileLimits:
 
 @contextmanager
 def file_limits(**changes: int) -> Iterator[FileLimits]:
-    """Let files be larger, or not as large, inside the ``with`` block.
+    """Allow larger files, or only smaller ones, inside the ``with`` block.
 
     >>> from datafeeds import file_limits
     >>> with file_limits(columns=500_000) as now:
@@ -117,13 +117,13 @@ def _changed(before: FileLimits, changes: dict[str, int]) -> FileLimits:
     known = [field.name for field in fields(FileLimits)]
     unknown = [name for name in changes if name not in known]
     if unknown:
-        raise ParameterError(f"no limit named {unknown[0]!r}; there are {', '.join(known)}")
+        raise ParameterError(f"no limit named {unknown[0]!r}; choose one of {', '.join(known)}")
     return replace(before, **changes)
 
 
 def _too_large(what: str, name: str, needed: int) -> DataError:
-    way_out = f"if it is one, set {VARIABLE}={name}={needed} in the environment, or more"
-    return DataError(f"{what}, which is no file of prices as a rule; {way_out}")
+    way_out = f"if it is one, set {VARIABLE}={name}={needed} (or more) in the environment"
+    return DataError(f"{what}, which is unusual for a file of prices; {way_out}")
 
 
 def _mb(size: int) -> str:

@@ -100,8 +100,8 @@ class Evidence:
         comma = self.comma and not self.point if told is None else told == ","
         if told is None and self.point and self.comma and (self.comma_groups or self.point_groups):
             raise DataError(
-                "every number with a mark in it could have a decimal comma or one between thousands (as 1,234 or 1.234); "
-                "say which with --decimal . or --decimal , (in Python decimal=)"
+                "every number is ambiguous: its comma or point could mark decimals or thousands (as 1,234 or 1.234); "
+                "give the decimal mark with --decimal . or --decimal , (in Python decimal=)"
             )
         if not (self.comma if comma else self.point):
             return None

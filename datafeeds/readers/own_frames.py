@@ -35,7 +35,7 @@ def frames_in_memory(prices: pd.DataFrame | pd.Series | Mapping[str, Any], adjus
     if isinstance(prices, pd.Series):
         return _of_frame(prices.to_frame(prices.name if prices.name is not None else "INDEX"), adjust)
     if not prices:
-        raise DataError("an empty mapping of frames; bring at least one")
+        raise DataError("the mapping of frames is empty; give at least one")
     odd = [type(value).__name__ for value in prices.values() if not isinstance(value, pd.DataFrame | pd.Series)]
     if odd:
         raise DataError(f"a mapping of names to DataFrames or Series is needed, got {odd[0]}")
@@ -60,7 +60,9 @@ def _of_tickers(frames: Mapping[str, Any], adjust: str) -> Frames:
         parts = {part: name for part, name in parts_of(names).items() if part in FIELDS}
         if not {"close", "adj_close"} & set(parts):
             if len(names) != 1:
-                raise DataError(f"{ticker}: no column 'close' among {', '.join(names[:8])}; call the column of closing prices so")
+                raise DataError(
+                    f"{ticker}: no column 'close' among {', '.join(names[:8])}; name the column of closing prices 'close'"
+                )
             parts = {"close": names[0]}
         fields = {part: columns[names.index(name)] for part, name in parts.items()}
         fields.setdefault("close", fields.get("adj_close", np.empty(0)))
@@ -113,7 +115,7 @@ def _dated(frame: pd.DataFrame, what: str) -> tuple[NDArray[np.datetime64], list
     names = [_name(keys[i]) for i in others]
     twice = pd.Index(names)
     if twice.has_duplicates:
-        raise UniverseError(f"column {twice[twice.duplicated()][0]!r} stands twice")
+        raise UniverseError(f"column {twice[twice.duplicated()][0]!r} appears twice; keep one")
     return days, names, np.stack([_numbers(frame.iloc[:, i], names[k]) for k, i in enumerate(others)])
 
 

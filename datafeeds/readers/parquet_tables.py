@@ -97,7 +97,7 @@ def read_coded(file: Any, columns: Sequence[str]) -> Any:
         for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
             longest = pa.compute.max(pa.compute.binary_length(chunk.dictionary)).as_py() or 0
             if longest > LONGEST_TEXT:
-                raise DataError(f"column {str(name)!r} holds a text of {longest:,} characters; no date and no name is as long")
+                raise DataError(f"column {str(name)!r} holds a text of {longest:,} characters, longer than any date or name")
     return table
 
 

@@ -59,7 +59,7 @@ def frames_of_columns(
             ignored.append(pair[k])
             continue
         fields.setdefault(part, np.full(shape, np.nan))[:, place[pair[1 - k]]] = row
-    reading().say("fields and tickers in two layers")
+    reading().say("fields and tickers in two levels")
     if ignored:
         reading().say(f"{', '.join(dict.fromkeys(ignored))} left out")
     fields.setdefault("close", fields.get("adj_close", np.empty(0)))
@@ -88,8 +88,8 @@ def check_no_bar(names: Sequence[str]) -> None:
     if {plain_name(name) for name in names} >= ONE_BAR:
         raise UniverseError(
             f"the columns {', '.join(names[:6])} are the fields of one ticker, not series; put its file into a folder with one "
-            "file per ticker, or give it with --index-file if it is the index (where OPEN, HIGH, LOW and CLOSE are all tickers, "
-            "leave one out of the file)"
+            "file per ticker, or give it with --index-file if it is the index (if OPEN, HIGH, LOW and CLOSE are tickers, "
+            "remove one of them from the file)"
         )
 
 
@@ -115,7 +115,7 @@ def in_order(dates: Dates, names: Sequence[str], values: FloatArray) -> tuple[Da
             i, r = np.argwhere(other)[0].tolist()
             day = str(dates[again[r]].astype("datetime64[m]")).replace("T00:00", "")
             raise DataError(
-                f"date {day} stands twice with different values ({names[i]}: {b[i, r]:g} and {a[i, r]:g}); keep one row per date"
+                f"date {day} appears twice with different values ({names[i]}: {b[i, r]:g} and {a[i, r]:g}); keep one row per date"
             )
         reading().say(f"{again.size} identical row{'s' if again.size > 1 else ''} dropped")
         dates, values = np.delete(dates, again), np.delete(values, again, axis=1)

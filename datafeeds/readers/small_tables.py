@@ -103,7 +103,7 @@ def _style(numbers: list[Evidence]) -> NumberStyle:
         both.comma_groups |= found.comma_groups
     style = both.style()
     if style is None:
-        raise DataError("some numbers have a decimal point and others a decimal comma; write all of them alike")
+        raise DataError("some numbers have a decimal point and others a decimal comma; use the same mark in all")
     return style
 
 
@@ -136,7 +136,7 @@ def _parquet_frame(file: Path, texts: Collection[str]) -> pd.DataFrame:
 
 def _check_small(rows: int) -> None:
     if rows > MOST_ROWS:
-        raise DataError(f"{rows:,} rows are more than {MOST_ROWS:,}, which is no small table; is it a file of prices?")
+        raise DataError(f"{rows:,} rows are more than the {MOST_ROWS:,} allowed for this table; is it a file of prices?")
 
 
 def _stays_text(name: str, texts: Collection[str]) -> bool:

@@ -115,8 +115,8 @@ def _text_in_csv(csv: CsvText, cause: Exception) -> WideTable:
                     )
             rows += table.num_rows
     except pa.ArrowInvalid as error:
-        raise DataError(f"not a CSV in UTF-8 ({error}); save it again") from None
-    raise DataError(f"not a CSV of numbers ({cause}); save it again")
+        raise DataError(f"not a CSV in UTF-8 ({error}); save it as CSV in UTF-8") from None
+    raise DataError(f"not a CSV of numbers ({cause}); save it again as CSV")
 
 
 # -- Parquet ----------
@@ -161,7 +161,7 @@ def frames_of_table(table: WideTable, adjust: str = "split", *, bars: bool = Fal
         name, row, cell = table.text
         long = plain_name(name) in LONG_TABLE_COLUMNS
         hint = (
-            "a long table? open_source reads those that have date, ticker and close; or pivot it to one column per name"
+            "is it a long table? open_source reads long tables with date, ticker and close; or pivot it to one column per name"
             if long
             else "write a number, or leave it empty where there is no price"
         )

@@ -89,8 +89,8 @@ def layers_of(names: Sequence[str]) -> list[tuple[str, str]] | None:
     for name, parts in zip(names, found, strict=True):
         if parts is None or len(parts) != 2:
             raise UniverseError(
-                f"column {name!r} is no series: some columns have names in layers; write one column per series, or fields and "
-                "tickers in two layers as yfinance does"
+                f"column {name!r} is not a series, while other columns have names in two levels; write one column per series, "
+                "or fields and tickers in two levels as yfinance does"
             )
         pairs.append((parts[0].strip(), parts[1].strip()))
     return pairs

@@ -84,7 +84,9 @@ def draw_holidays(
     n_bars = int(life[1].max()) + 1
     mask = np.zeros((n_bars, len(symbols)), dtype=bool)
     if count > n_bars - 2:
-        raise DataError(f"holidays={count}: at most n_bars - 2 = {n_bars - 2}, the first and the last date are kept")
+        raise DataError(
+            f"holidays={count}: at most n_bars - 2 = {n_bars - 2} are possible, because the first and the last date are kept"
+        )
     rows = np.sort(rng.permutation(np.arange(1, n_bars - 1))[:count])
     open_exchanges = np.unique(exchanges)
     events = []

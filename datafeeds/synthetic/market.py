@@ -151,7 +151,7 @@ def simulate_market(
     regimes = _check_model(regimes, tail)
     if late_listings + delistings >= max(1, n_assets):
         total = f"late_listings + delistings = {late_listings + delistings}"
-        raise DataError(f"{total}: must be less than n_assets = {n_assets}, one name has to stay throughout")
+        raise DataError(f"{total}: must be less than n_assets = {n_assets}, because one name must have prices throughout")
     dates = _check_dates(start, freq, n_bars)
     streams = np.random.SeedSequence(int(seed)).spawn(len(_STREAMS))
     rng = {name: np.random.default_rng(stream) for name, stream in zip(_STREAMS, streams, strict=True)}

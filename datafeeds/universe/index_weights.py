@@ -55,7 +55,7 @@ def read_index_weights(path: str | os.PathLike[str]) -> dict[str, dict[str, floa
             if not name or weight != weight:
                 raise DataError(f"row {row} has no {'weight' if name else 'symbol'}; fill it or delete the row")
             if name in found.setdefault(date, {}):
-                raise DataError(f"{name} stands twice" + (f" on {date}" if date else "") + "; keep one row")
+                raise DataError(f"{name} appears twice" + (f" on {date}" if date else "") + "; keep one row")
             found[date][name] = float(weight)
         if not found:
             raise DataError("the table has no rows")

@@ -36,9 +36,10 @@ Members = str | os.PathLike[str] | Mapping[str, Sequence[tuple[Any, Any]]] | Seq
 
 
 def read_members(path: str | os.PathLike[str]) -> tuple[Spell, ...]:
-    """Read a CSV or Parquet file with the columns `symbol`, `from` and `to`: one row per spell, several for who came back.
+    """Read a CSV or Parquet file with the columns `symbol`, `from` and `to`: one row per spell in the index.
 
-    Both days belong to the spell. An empty `from` means since ever, an empty `to` for ever.
+    A symbol that left and came back has several rows. Both days belong to the spell. An empty `from` means from the beginning,
+    an empty `to` until today.
 
     Raises
     ------
@@ -96,7 +97,7 @@ def with_members(panel: MarketPanel, members: Members, renames: Sequence[Rename]
     -------
     MarketPanel
         With the mask `members`. Names that never belong to the index in the panel's period are dropped, and members without
-        prices are listed among the dropped: how many they are is how far the backtest is from the true index.
+        prices are listed among the dropped: their number shows how far the backtest is from the true index.
 
     Raises
     ------
@@ -119,10 +120,10 @@ def with_members(panel: MarketPanel, members: Members, renames: Sequence[Rename]
             unpriced[name] = "a member of the index without prices"
     ever = mask.any(axis=0)
     if not ever.any():
-        known = ", ".join(dict.fromkeys(s.symbol for s in spells[:5])) or "nobody"
+        known = ", ".join(dict.fromkeys(s.symbol for s in spells[:5])) or "none"
         raise UniverseError(
             f"none of the {panel.n_assets} assets ({', '.join(panel.symbols[:3])}, ...) is a member between {panel.day(0)} and "
-            f"{panel.day(-1)}; the members are {known}, ...: are names spelt alike?"
+            f"{panel.day(-1)}; the members are {known}, ...: check that both write the symbols in the same way"
         )
     panel = replace(panel, members=mask, dropped={**unpriced, **panel.dropped})
     return panel if ever.all() else panel.take(np.asarray(ever), "never a member of the index in this period")

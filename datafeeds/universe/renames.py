@@ -37,16 +37,15 @@ def read_renames(path: str | os.PathLike[str]) -> tuple[Rename, ...]:
 def rename(panel: MarketPanel, renames: Sequence[Rename]) -> MarketPanel:
     """The panel with every company in one column, under its newest name.
 
-    What stands under the old name before the date is put before what stands under the new one. Prices are taken as they are: the
-    return over the change is that of the two prices on either side of it. A company whose old column goes on under the old name
-    alone keeps its prices and gets the new name. What stands under the old name *from the date on*, beside the new one, is
-    another company that took the ticker over, and stays. Chains (A to B, later B to C) are followed in the order of the dates;
-    names that the panel does not have are passed over.
+    Prices of the old column before the date are put in front of those of the new column, unchanged: the return over the change
+    is that of the two prices on either side of it. If the panel has only the old column, it gets the new name. Prices in the
+    old column *from the date on*, while there is a new column, are those of another company that took over the ticker; they
+    stay. Chains (A to B, later B to C) are followed in the order of the dates; names that the panel does not have are ignored.
 
     Raises
     ------
     DataError
-        The new name has prices before the date: another company was called so, and its own change of name is needed too.
+        The new name has prices before the date: another company had this name, and its own change of name is needed, too.
     """
     for old, new, date in sorted(renames, key=lambda r: r.date):
         if old not in panel.symbols or old == new:
@@ -65,7 +64,7 @@ def _joined(panel: MarketPanel, old: int, new: int, date: np.datetime64) -> Mark
         name, was = panel.symbols[new], panel.symbols[old]
         raise DataError(
             f"{name} has prices from {day} on, but {was} became {name} only on {date.astype('datetime64[D]')}: "
-            f"say what the earlier {name} was called afterwards, or drop its prices"
+            f"add the later ticker of the company that was {name} before, or drop its prices"
         )
     tables = {}
     for part in ("close", "open", "high", "low", "volume", "members"):

@@ -20,14 +20,14 @@ def read_sectors(
     path : path
         The column of sectors may be called sector, gics_sector, group or industry; others are ignored.
     symbols : iterable of str, optional
-        Keep only these. A name that the file does not have is in no sector, and has no sector limit.
+        Keep only these. A name that is not in the file has no sector, and no sector limit.
     column : str, optional
-        Name of the column of sectors, where it is another.
+        Name of the column of sectors, if it is different from these.
 
     Raises
     ------
     DataError, UniverseError
-        A symbol stands in two sectors, or none of the symbols is in the file. One line that names the file.
+        A symbol has two sectors, or none of the symbols is in the file. One line that names the file.
     """
     file = Path(path).expanduser()
     with naming(file):
@@ -40,11 +40,14 @@ def read_sectors(
         found: dict[str, str] = {}
         for name, sector in zip((names[k] for k in i), (sectors[k] for k in j), strict=True):
             if found.setdefault(name, sector) != sector:
-                raise UniverseError(f"{name} stands in two sectors, {found[name]} and {sector}; keep one")
+                raise UniverseError(f"{name} has two sectors, {found[name]} and {sector}; keep one")
         if symbols is None:
             return found
         wanted = list(symbols)
         kept = {name: found[name] for name in wanted if name in found}
         if not kept:
-            raise UniverseError(f"none of the {len(wanted)} assets ({', '.join(wanted[:3])}, ...) is in the file; spelt alike?")
+            raise UniverseError(
+                f"none of the {len(wanted)} assets ({', '.join(wanted[:3])}, ...) is in the file; check that both write the "
+                "symbols in the same way"
+            )
         return kept

@@ -100,7 +100,7 @@ def _check(bars: pd.DataFrame) -> None:
     if pending.any():
         day = priced.index[pending.to_numpy()][0]
         raise SeriesFailure(
-            Status.MALFORMED, f"the split of {day:%Y-%m-%d} is not applied to the prices before it; ask again later"
+            Status.MALFORMED, f"the split of {day:%Y-%m-%d} is not applied to the prices before it; try again later"
         )
 
 

@@ -108,7 +108,7 @@ class PriceCache:
             probe.unlink()
         except OSError as error:
             raise CacheError(
-                f"cannot write to the price cache {self.root} ({error.strerror}); choose another with --cache"
+                f"cannot write to the price cache {self.root} ({error.strerror}); choose another folder with --cache"
             ) from None
 
     def path(self, ticker: str) -> Path:
@@ -133,7 +133,9 @@ class PriceCache:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise CacheError(f"cannot read {path} ({error.strerror}); mend its permissions or choose another --cache") from None
+            raise CacheError(
+                f"cannot read {path} ({error.strerror}); correct its permissions, or choose another folder with --cache"
+            ) from None
         try:
             series = _decode(content)
         except DamagedFileError as error:
@@ -149,7 +151,7 @@ class PriceCache:
             remove_unfinished(path)
             replace_file(path, _encode(series))
         except OSError as error:
-            raise CacheError(f"cannot write {path} ({error.strerror}); the older file is untouched") from None
+            raise CacheError(f"cannot write {path} ({error.strerror}); the older file is unchanged") from None
 
     def put_aside(self, ticker: str) -> Path:
         """Move a damaged file into quarantine and say where it is. The caller holds its lock."""

@@ -112,7 +112,7 @@ class YahooClient:
             After all tries.
         """
         if self._closed is not None:
-            raise SeriesFailure(self._closed.status, f"not asked: {self._closed.reason}")
+            raise SeriesFailure(self._closed.status, f"not requested: {self._closed.reason}")
         tried = 0
         while True:
             try:
@@ -177,7 +177,7 @@ class YahooClient:
             after = f", Retry-After {self.session.retry_after}" if self.session.retry_after else ""
             return SeriesFailure(Status.RATE_LIMITED, f"HTTP 429{after}")
         if code == 404:
-            return SeriesFailure(Status.NOT_FOUND, "Yahoo does not know it")
+            return SeriesFailure(Status.NOT_FOUND, "Yahoo does not know this ticker")
         if isinstance(error, curl.exceptions.Timeout):
             return SeriesFailure(Status.TIMED_OUT, f"no answer within {self.session.longest:g} s")
         if isinstance(error, curl.exceptions.RequestException) and kind not in ("JSONDecodeError", "HTTPError"):

@@ -31,7 +31,7 @@ def check_currency(code: str) -> str:
     """A code of three capital letters, or a DataError."""
     if not (isinstance(code, str) and len(code) == 3 and code.isascii() and code.isalpha() and code.isupper()):
         whole = HUNDREDTHS.get(code, "USD") if isinstance(code, str) else "USD"
-        raise DataError(f"currency={code!r} is no currency; write its three capital letters, such as {whole}")
+        raise DataError(f"currency={code!r} is not a currency; write its code in three capital letters, such as {whole}")
     return code
 
 
@@ -71,13 +71,14 @@ def in_one_currency(
         by_currency.setdefault(currency_of(series[name]), []).append(name)
     unknown = by_currency.pop("", [])
     if unknown and (wanted is not None or len(by_currency) > 0):
-        remarks.append(f"Yahoo does not say in which currency {_some(unknown)} {_is(unknown)}; taken as {wanted or 'the others'}")
+        assumed = wanted or "that of the others"
+        remarks.append(f"Yahoo does not state the currency of {_some(unknown)}; {assumed} is assumed")
     if wanted is None and len(by_currency) > 1:
         found = ", ".join(f"{currency} ({_some(names)})" for currency, names in sorted(by_currency.items()))
         raise DataError(
             f"prices are in different currencies: {found}; their returns cannot be compared. Convert them with --currency "
-            f"{next(iter(by_currency))} (currency=...), or fetch each market by itself and join them with "
-            "MultiIndexData.from_markets, which knows calendars and exchange rates"
+            f"{next(iter(by_currency))} (currency=...), or fetch each market separately and join them with "
+            "MultiIndexData.from_markets, which handles calendars and exchange rates"
         )
     result = {}
     for name, frame in bars.items():
@@ -100,7 +101,7 @@ def _rate(rate: PriceSeries, frame: pd.DataFrame, name: str) -> pd.Series:
     known = rate.bars["close"].reindex(rate.bars.index.union(frame.index)).ffill().reindex(frame.index)
     if known.isna().any():
         raise DataError(
-            f"{name} has a price on {frame.index[0]:%Y-%m-%d}, and the exchange rate {rate.ticker} begins on "
+            f"{name} has a price on {frame.index[0]:%Y-%m-%d}, but the exchange rate {rate.ticker} begins on "
             f"{rate.bars.index[0]:%Y-%m-%d}; choose a later start"
         )
     return known
@@ -116,7 +117,3 @@ def _multiplied(frame: pd.DataFrame, factor: float | pd.Series) -> pd.DataFrame:
 def _some(names: list[str]) -> str:
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _is(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"

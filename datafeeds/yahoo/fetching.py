@@ -55,32 +55,32 @@ def fetch_yahoo(
     on_outcome: Callable[[Outcome], None] | None = None,
     on_wait: Callable[[float, str], None] | None = None,
 ) -> FetchedPrices:
-    """Bring daily prices of one or several indices and of their assets into the cache, and out of it.
+    """Fetch daily prices of one or several indices and of their assets, through the cache.
 
     Parameters
     ----------
     index : str or sequence of str
-        Yahoo's ticker(s) of the index, such as ``"^GSPC"``. They are fetched first, and none of them can be left out: if one
-        fails, no asset is asked for.
+        Yahoo's ticker(s) of the index, such as ``"^GSPC"``. They are fetched first, and all of them are needed: if one fails,
+        no asset is requested.
     tickers : iterable of str, text with commas, or path of a file
         The assets: see :func:`datafeeds.yahoo.tickers.tickers_of`.
     start, end : date or ISO text
         First and last day, both included. Without `end`: as far as every series goes.
     mode : {"online", "prefer-cache", "offline"}
-        Ask Yahoo whenever it may know more than the cache; only for what the cache does not hold; never (then nothing is written
-        either, and yfinance need not be installed).
+        Ask Yahoo whenever it may have more than the cache; only for what the cache does not have; or never (then nothing is
+        written, and yfinance need not be installed).
     cache : path, optional
         Folder of the cache: see :class:`datafeeds.yahoo.cache.PriceCache`.
     keep_delisted : bool, default False
-        Take a cached series that Yahoo no longer knows (HTTP 404) as one that has left the market, instead of as a failure.
+        Treat a cached series that Yahoo no longer serves (HTTP 404) as delisted, instead of as a failure.
     currency : str, optional
         Convert everything to it by Yahoo's daily exchange rates; by default series in different currencies make no panel.
     patience : Patience, optional
         Timeouts and retries: see :class:`datafeeds.yahoo.patience.Patience`.
     session : YahooSession, optional
-        Carries the requests; for a proxy, or a server of one's own.
+        Sends the requests; for a proxy, or your own server.
     on_outcome, on_wait : callable, optional
-        Told after every series, and before every wait of some seconds.
+        Called after every series, and before every wait of some seconds.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def fetch_yahoo(
     Notes
     -----
     One request per series, one after the other (two the first time). Interrupting (Ctrl-C) or killing it leaves a cache with
-    every series that was finished; calling again goes on from there.
+    every series that was finished; calling it again continues from there.
     """
     indices = tuple(dict.fromkeys(check_ticker(name) for name in ([index] if isinstance(index, str) else index)))
     if not indices:
@@ -103,7 +103,7 @@ def fetch_yahoo(
     assets = tickers_of(tickers)
     both = [name for name in assets if name in indices]
     if both:
-        raise UniverseError(f"{both[0]} is the index and cannot be an asset too; take it out of the tickers")
+        raise UniverseError(f"{both[0]} is the index and cannot be an asset, too; remove it from the tickers")
     first, last = period_of(start, end)
     wanted = None if currency is None else check_currency(currency)
     chosen, store, patience = Mode.parse(mode), PriceCache(cache), patience or Patience()
@@ -182,7 +182,7 @@ class FetchedPrices:
         if failed and policy == "strict":
             shown = "; ".join(map(str, failed[:SHOWN])) + (f"; and {len(failed) - SHOWN} more" if len(failed) > SHOWN else "")
             raise FetchError(
-                f"{len(failed)} of {len(self.report)} series failed: {shown}. Leave them out with --policy drop (policy='drop')",
+                f"{len(failed)} of {len(self.report)} series failed: {shown}. Drop them with --policy drop (policy='drop')",
                 self.report,
             )
         if not any(name in self.series for name in self.assets):
@@ -212,7 +212,7 @@ class FetchedPrices:
         for name in list(parts):
             bars, mended = whole_bars(parts[name])
             if mended and name not in self.indices:
-                remarks.append(f"{name}: {mended} bars with a missing or impossible open, high or low were mended")
+                remarks.append(f"{name}: {mended} bars with a missing or impossible open, high or low were corrected")
             parts[name] = adjust(bars, mode)
         days = pd.DatetimeIndex([], name="date")
         for name in self.indices:
@@ -223,7 +223,7 @@ class FetchedPrices:
                 remarks.append(f"{name}: {extra} bars on days without a price of the index were left out")
         least, most = (pick(self.series.values(), key=lambda kept: kept.covered_until) for pick in (min, max))
         if self.end < (self.asked_end or most.covered_until):
-            remarks.append(f"prices end on {self.end}: {least.ticker} is known no further")
+            remarks.append(f"prices end on {self.end}: there are no later prices of {least.ticker}")
         wide = {
             column: pd.DataFrame({name: bars[column] for name, bars in parts.items()}, index=days)
             for column in ("close", "open", "high", "low", "volume")

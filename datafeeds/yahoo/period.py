@@ -16,9 +16,9 @@ def period_of(start: Day, end: Day | None) -> tuple[date, date | None]:
     today = datetime.now(UTC).date()
     for day in (first, last or first):
         if not 1900 <= day.year <= 2200:
-            raise DataError(f"{day} is no day of a price history; choose one between the years 1900 and 2200")
+            raise DataError(f"{day} is out of range; choose a day between the years 1900 and 2200")
     if last is not None and first > last:
-        raise DataError(f"start {first} is after end {last}; exchange them")
+        raise DataError(f"start {first} is after end {last}; swap them")
     if first > today:
         raise DataError(f"start {first} lies in the future; today is {today}")
     return first, last

@@ -155,7 +155,7 @@ class SeriesKeeper:
             place = self.cache.path(cached.ticker)
             raise SeriesFailure(
                 Status.MALFORMED,
-                f"past prices are {factor:g} times the cached ones and no split explains it; ask again later, or delete {place}",
+                f"past prices are {factor:g} times the cached ones and no split explains it; try again later, or delete {place}",
             )
         whole = self._ask(cached.ticker, cached.asked_from, cached.asked_from)
         if whole.bars.index[0] > cached.bars.index[0] or whole.last_day < cached.last_day:
@@ -163,7 +163,7 @@ class SeriesKeeper:
                 Status.MALFORMED,
                 f"a history from {whole.bars.index[0]:%Y-%m-%d} to {whole.last_day}, shorter than the cached one",
             )
-        return self._keep(whole, Status.RESTATED, "Yahoo had changed past prices; fetched as a whole")
+        return self._keep(whole, Status.RESTATED, "Yahoo had changed past prices; the whole history was fetched again")
 
     def _ask(self, ticker: str, since: date, asked_from: date) -> PriceSeries:
         now = datetime.now(UTC)

@@ -93,7 +93,7 @@ class FetchReport(Sequence[Outcome]):
 
 
 class FetchError(DataError):
-    """Some series could not be had and may not be left out. `report` has a line for each."""
+    """Some series that are needed could not be fetched. `report` has a line for each."""
 
     def __init__(self, message: str, report: FetchReport) -> None:
         super().__init__(message)

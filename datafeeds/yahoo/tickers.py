@@ -51,7 +51,7 @@ def check_ticker(name: str) -> str:
     if not TICKER.fullmatch(ticker):
         raise UniverseError(f"{shorten(name.strip())} is not a ticker; Yahoo's look like AAPL, BRK-B, 0700.HK or ^GSPC")
     if ISIN.fullmatch(ticker):
-        raise UniverseError(f"{ticker} is an ISIN; give Yahoo's ticker of the same paper")
+        raise UniverseError(f"{ticker} is an ISIN; give Yahoo's ticker of the same security")
     return ticker
 
 

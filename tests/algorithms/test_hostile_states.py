@@ -70,7 +70,7 @@ def test_learners_inside_are_checked_as_well() -> None:
         Vote.from_state(state)
     state = vote.state_dict()
     state["params"]["members"][1]["n_assets"] = 10**9
-    with pytest.raises(ParameterError, match="one for 3 assets"):
+    with pytest.raises(ParameterError, match="same number of assets, 3"):
         Vote.from_state(state)
 
 

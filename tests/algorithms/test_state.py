@@ -112,7 +112,7 @@ def test_the_state_of_a_wrapper_that_is_gone_is_refused_with_what_takes_its_plac
     vote["params"]["members"], tilted["params"]["learner"] = [inside], inside
     for cls, state in ((OnlineAlgorithm, stored), (OURS, stored), (Vote, vote), (algorithms.Tilted, tilted)):
         with pytest.raises(
-            ParameterError, match=rf"{stored['algorithm']} cannot be restored.* gone.* {limit}=\.\.\., or mandate=Mandate"
+            ParameterError, match=rf"{stored['algorithm']} cannot be restored.* was removed.* {limit}=\.\.\., or mandate=Mandate"
         ):
             cls.from_state(state)
 

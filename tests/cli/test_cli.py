@@ -253,7 +253,7 @@ def test_a_run_folder_is_replaced_but_nothing_else_in_it(csv, tmp_path):
     (out / "notes.txt").write_text("mine")
     refused(tracker(*words), "OutputError", "notes.txt")
     (out / "notes.txt").unlink()
-    refused(tracker("compare", "pa", "equal-weight", "--data", csv, "--out", out), "OutputError", "one run")
+    refused(tracker("compare", "pa", "equal-weight", "--data", csv, "--out", out), "OutputError", "a single run")
     refused(tracker("run", "pa", "--data", csv, "--out", ".", cwd=tmp_path / "run"), "OutputError")
     assert (out / "run.json").exists()
 

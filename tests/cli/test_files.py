@@ -97,7 +97,7 @@ def test_markets_from_a_description_run_are_compared_swept_and_held(markets):
     told = json.loads((markets / "run" / "run.json").read_text())
     assert told["targets"] == ["SPX", "NKY"]
     assert told["data"]["source"] == "markets.toml"
-    refused(tracker("run", "pa", "--markets", "markets.toml", "--data", "us.csv", cwd=markets), "leave one out")
+    refused(tracker("run", "pa", "--markets", "markets.toml", "--data", "us.csv", cwd=markets), "remove the other")
     refused(tracker("run", "pa", "--markets", "us.csv", cwd=markets), ".toml")
 
 

@@ -59,5 +59,6 @@ def test_what_cannot_be_meant_is_refused(csv, tmp_path):
 
 def test_commands_that_cannot_book_flows_refuse_them(csv, flows, tmp_path):
     refused(
-        tracker("paper", "init", tmp_path / "account", "pa", "--data", csv, "--flows", flows), "are for run, compare and orders"
+        tracker("paper", "init", tmp_path / "account", "pa", "--data", csv, "--flows", flows),
+        "work with run, compare and orders only",
     )

@@ -43,7 +43,7 @@ def test_a_file_without_dates_needs_the_day_since_when_it_was_known(csv, files):
         tracker("run", "replicate", "--data", csv, "--index-weights", place / "dated.csv", "--weights-known-from", day),
         "have their own dates",
     )
-    refused(tracker("run", "pa", "--data", csv, "--weights-known-from", day), "says nothing without --index-weights")
+    refused(tracker("run", "pa", "--data", csv, "--weights-known-from", day), "has no effect without --index-weights")
 
 
 def test_a_run_of_other_weights_is_another_run(csv, files):

@@ -241,7 +241,7 @@ def test_compare_applies_the_limits_to_all_and_says_so(csv, tmp_path):
     assert result.returncode == 0, result.stderr
     told = " ".join(result.stdout.split())
     assert f"Limits of all: max_weight=8%, exclude={NAMES[0]}, min_cash=1%." in told
-    assert "eps is no parameter of ensemble, equal-weight, buy-and-hold" in " ".join(result.stderr.split())
+    assert "eps is not a parameter of ensemble, equal-weight, buy-and-hold" in " ".join(result.stderr.split())
     for name in strategies:
         decided = pd.read_parquet(tmp_path / name / "decisions.parquet")
         assert decided.to_numpy().max() <= 0.08 + 1e-9, name
@@ -267,12 +267,12 @@ def test_sectors_say_what_they_are_used_for_and_whom_they_miss(csv, sectors):
     words = ("run", "equal-weight", "--data", csv, "--sectors", sectors)
     drawn = tracker(*words)
     assert drawn.returncode == 0, drawn.stderr
-    assert "drawn on the tear sheet only" in drawn.stderr
+    assert "they appear on the tear sheet only" in drawn.stderr
     assert f"has no sector for 1 of {len(NAMES)} names: {NAMES[-1]}" in drawn.stderr
     assert "Limits of all" not in drawn.stdout
     limited = tracker(*words, "--max-sector", "60%", "--unmapped", "group")
     assert limited.returncode == 0, limited.stderr
-    assert "drawn on the tear sheet only" not in limited.stderr
+    assert "they appear on the tear sheet only" not in limited.stderr
     assert f"which are limited together, as the sector 'unmapped': {NAMES[-1]}" in limited.stderr
     refused(tracker(*words, "--max-sector", "60%"), "UniverseError", f"1 of {len(NAMES)} names have no sector", NAMES[-1])
 

@@ -33,7 +33,7 @@ def test_one_command_makes_the_list(csv, holdings, tmp_path):
         assert line in done.stdout
     assert f"orders for the session after {DAY}" in done.stdout
     assert "nothing was sent" in done.stdout
-    assert f"as of {DAY}, as asked; XNYS has completed" in done.stderr
+    assert f"as of {DAY}, as requested; the last completed session of XNYS is" in done.stderr
     assert "…" not in done.stdout
     told = json.loads(tracker(*words, "--json").stdout)
     assert told["orders"] == plan.table.to_dict("records")
@@ -59,7 +59,7 @@ def test_a_list_is_not_replaced_by_another_unasked(csv, holdings, tmp_path):
     assert tracker(*words, "--holdings", holdings).returncode == 0  # the same list
     other = tracker(*words, "--cash", "7")
     assert other.returncode == 2
-    assert "holds other orders; choose another file, or replace it with --force" in other.stderr
+    assert "already contains other orders; choose another file, or replace it with --force" in other.stderr
     assert out.read_bytes() == text
     assert tracker(*words, "--cash", "7000", "--force").returncode == 0
     assert out.read_bytes() != text
@@ -79,7 +79,7 @@ def test_formats_of_brokers_and_the_next_day(csv, holdings, tmp_path):
     done = tracker("orders", "pa", "--data", csv, "--as-of", DAY, "--cash", "3", "--for", "alpaca", "--out", tmp_path / "a.csv")
     assert done.returncode == 0, done.stderr
     assert "no --holdings: an account of 3.00 in cash" in done.stderr
-    assert "below the 1 that Alpaca takes" in done.stderr
+    assert "below Alpaca's minimum of 1" in done.stderr
 
 
 def test_money_that_comes_with_the_orders(csv, holdings, tmp_path):
@@ -111,7 +111,7 @@ def test_what_cannot_be_is_refused_in_one_line(csv, holdings, tmp_path):
     refused(tracker(*words, "--param", "epss=1"), "epss")
     refused(tracker("orders", "pq", "--data", csv), "unknown strategy 'pq'")
     refused(tracker("orders", "--data", csv, "--as-of", "2022-12-25"), "no bar of that date")
-    refused(tracker("orders", "--data", csv, "--as-of", DAY, "--outside", "sell"), "give one with --holdings FILE")
+    refused(tracker("orders", "--data", csv, "--as-of", DAY, "--outside", "sell"), "add --holdings FILE")
     (tmp_path / "h.csv").write_text("symbol,qty\nAAPL,1\nTSLA,2\n")
     words = ("orders", "pa", "--data", csv, "--as-of", DAY, "--holdings", tmp_path / "h.csv")
     refused(tracker(*words), "TSLA is held but not in the data", "--outside keep")

@@ -92,7 +92,7 @@ def test_a_full_disk_is_a_named_error_and_the_older_folder_stays(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("found", "said"), [("thesis.tex", "holds other things than a study"), ("table.csv", "no study.json")], ids=str
+    ("found", "said"), [("thesis.tex", "contains files that do not belong to a study"), ("table.csv", "no study.json")], ids=str
 )
 def test_anything_else_is_left_alone(tmp_path, found, said):
     (tmp_path / "a").mkdir()
@@ -108,5 +108,5 @@ def test_a_file_and_the_folder_one_is_in_are_refused(tmp_path, monkeypatch):
         put(tmp_path / "file", "new")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    with pytest.raises(OutputError, match="the folder you are in"):
+    with pytest.raises(OutputError, match="the current folder"):
         put(tmp_path / "here", "new")

@@ -28,14 +28,14 @@ CASES = {
     "infinite price": (lambda df: spoil(df, 1, "A", np.inf), "A on 2021-01-05 is inf"),
     "target with a hole": (lambda df: spoil(df, 1, "INDEX", np.nan), "INDEX has no value on 2021-01-05"),
     "unsorted": (swapped, "not sorted: 2021-01-05 comes after 2021-01-06"),
-    "twice": (lambda df: df.iloc[[0, 1, 1, 2]], "2021-01-05 stands twice"),
+    "twice": (lambda df: df.iloc[[0, 1, 1, 2]], "2021-01-05 appears twice"),
     "zone": (lambda df: df.tz_localize("America/New_York"), "time zone America/New_York"),
     "no dates": (lambda df: df.reset_index(drop=True), "must hold dates"),
     "text": (lambda df: df.astype({"A": object}).pipe(lambda d: spoil(d, 2, "A", "n/a")), "'A' holds text"),
     "all missing": (lambda df: df.assign(C=np.nan), "C has no price at all"),
     "no target": (lambda df: df.drop(columns="INDEX"), "no column named 'INDEX'"),
     "no asset": (lambda df: df[["INDEX"]], "no asset to invest in"),
-    "same column": (lambda df: pd.concat([df, df[["A"]]], axis=1), "'A' stands twice"),
+    "same column": (lambda df: pd.concat([df, df[["A"]]], axis=1), "'A' appears twice"),
 }
 
 

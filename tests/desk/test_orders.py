@@ -115,7 +115,7 @@ def test_holdings_that_are_the_decision_need_no_order() -> None:
             sizes[order.symbol] += order.qty if order.side == "buy" else -order.qty
         again = orders_for(PANEL, "pa", Account(max(plan.figures["cash_after"], 0.0), sizes), params)
         assert len(again) == 0, again.table
-        assert again.foot[0].startswith("no orders: what is held is what was decided")
+        assert again.foot[0].startswith("no orders: the holdings are already as decided")
         assert again.to_csv() == ",".join(COLUMNS) + "\n"
         assert again.rows("alpaca")[0].empty
 
@@ -223,7 +223,7 @@ def test_what_alpaca_does_not_take_is_left_out_and_said() -> None:
     table, left = plan.rows("alpaca")
     assert len(table) + len(left) == len(plan)
     assert left
-    assert all("below the 1 that Alpaca takes" in line for line in left)
+    assert all("below Alpaca's minimum of 1" in line for line in left)
 
 
 def test_the_basket_of_interactive_brokers() -> None:
@@ -263,12 +263,12 @@ def test_prices_must_be_money() -> None:
 
     assert len(orders_for(PANEL, "pa", with_price(1.019)))
     for factor, words in (
-        (1.03, "Prices that are adjusted for dividends, rebased or old"),
+        (1.03, "Prices that are adjusted for dividends, rebased or out of date"),
         (4.0, "the ratio of a 4-for-1 split"),
         (1.5, "the ratio of a 3-for-2 split"),
         (0.1, "the ratio of a 1-for-10 reverse split"),
     ):
-        with pytest.raises(AccountError, match=rf"AAPL: the holdings show a price of .* {words}"):
+        with pytest.raises(AccountError, match=rf"AAPL: its price is .* in the holdings .* {words}"):
             orders_for(PANEL, "pa", with_price(factor))
     adjusted = Account(250.0, HELD, {name: 1.1 * LAST[name] for name in HELD})
     with pytest.raises(AccountError, match="3 of 3 held names differ by more than 2 %"):
@@ -305,9 +305,9 @@ def test_names_outside_the_data_are_refused_kept_or_sold() -> None:
     ("params", "words"),
     [
         ({"fill": "open"}, "fill='open' sizes orders by the opening prices, which are not known the evening before"),
-        ({"holdings": {"AAPL": 1}}, "holdings=.* is for backtests; in an order list the account says what is held"),
-        ({"trade_from": "2020-01-02"}, "is for backtests"),
-        ({"capital": 0.5}, "is for backtests"),
+        ({"holdings": {"AAPL": 1}}, "holdings=.* works in backtests only. For an order list: the account states what is held"),
+        ({"trade_from": "2020-01-02"}, "works in backtests only"),
+        ({"capital": 0.5}, "works in backtests only"),
         ({"epss": 1}, "pa has no parameter 'epss'"),
         ({"max_weight": 0.05}, "max_weight"),
         ({"assets": "AAPL,NOPE"}, "NOPE"),
@@ -319,7 +319,7 @@ def test_what_makes_no_list_is_refused(params: dict[str, Any], words: str) -> No
 
 
 def test_bad_dates_accounts_and_panels_are_refused() -> None:
-    for as_of, words in (("soon", "is no date"), ("2019-01-01", "the data have no bar of that date"), (3.5, "is no date")):
+    for as_of, words in (("soon", "is not a date"), ("2019-01-01", "the data have no bar of that date"), (3.5, "is not a date")):
         with pytest.raises(TrackerError, match=words):
             orders_for(PANEL, "pa", ACCOUNT, as_of=as_of)
     with pytest.raises(TrackerError, match=r"must be positive|worth"):
@@ -345,10 +345,14 @@ def ending(day: str) -> MarketPanel:
         ("2024-01-05", "2024-01-07T12:00", ""),  # on Sunday it is still the last
         ("2024-01-05", "2024-01-08T10:00", ""),  # on Monday before the open, too
         ("2024-01-05", "2024-01-08T16:00", ""),  # and before the close
-        ("2024-01-05", "2024-01-08T22:00", "stale: their last bar is of 2024-01-05, and XNYS has completed 2024-01-08"),
+        (
+            "2024-01-05",
+            "2024-01-08T22:00",
+            "stale: their last bar is of 2024-01-05, but the last completed session of XNYS is 2024-01-08",
+        ),
         ("2024-01-08", "2024-01-08T16:00", "whose session at XNYS closes at 2024-01-08 21:00 UTC"),
         ("2024-01-08", "2024-01-08T10:00", "opens at 2024-01-08 14:30 UTC"),
-        ("2024-01-15", "2024-01-15T23:00", "2024-01-15, which is no session of XNYS"),  # a holiday
+        ("2024-01-15", "2024-01-15T23:00", "2024-01-15, which is not a session of XNYS"),  # a holiday
         ("2019-01-04", "2024-01-08T22:00", "stale"),
     ],
 )
@@ -363,7 +367,7 @@ def test_the_last_bar_must_be_that_of_the_last_completed_session(last: str, now:
         with pytest.raises(DataError, match=words):
             check_session(ending(last), as_of=last, now=moment)
     else:
-        assert f"as of {last}, as asked" in check_session(ending(last), as_of=last, now=moment)
+        assert f"as of {last}, as requested" in check_session(ending(last), as_of=last, now=moment)
 
 
 def test_other_exchanges_and_other_bars() -> None:

@@ -1,5 +1,6 @@
 """What a user reads is plain: patterns that readers had to read twice do not come back."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -19,6 +20,33 @@ PATTERNS = {
     r"\bsurvives anything\b|\bnot be fooled\b|\bkinder\b|\bteaches nothing\b|\bis a wish\b": "the field's own term",
     r"\b[Bb]elieves? (?:a|an|it|large|nothing|moves)\b|\bnot believed\b": "accept, reject",
 }
+#: Pattern in what the code says: errors, warnings, logs and help.
+MESSAGE_PATTERNS = {
+    r"(?<!there )\b(?:is|are) no (?!longer\b|better\b|return\b|view\b)\w+": "is not a ...",
+    r"\bstands? (?:twice|in the (?:markets|file)|\d+ times)\b": "appears",
+    r"\b[Ll]eave (?:it|them|one|both|that|the (?:row|param|observer)) out\b(?! and)": "remove, omit",
+    r"\bleft off\b": "dropped",
+    r"\b[Mm]end (?:it|its|the|them)\b|\bwere mended\b": "correct",
+    r"\b[Bb]ring (?:its|it|one|at|them|the|a|prices|bars)\b": "add, give",
+    r"\banew\b": "again, from scratch",
+    r"\bsuch (?:names|dates|holes)\)": "what they are: names without a sector, dates without a rate",
+    r"\bspelt alike\b|\bcalled so\b|\bexchange them\b|\bas many as there should\b": "check the spelling, name it, swap",
+    r"\b[Gg]oes on (?:from|with)\b|\b[Gg]o on (?:from|with)|\bto go on$": "continue",
+    r"\b(?:[Ss]omebody|[Ww]hoever)\b": "at least one asset, all others",
+    r"\bsay (?:it|so) (?:once|there|with)\b|\bsay which (?:with|it)\b|\bsays nothing without\b": "give, keep one, has no effect",
+    r"(?:%|X|\bms) a (?:bar|day|year|week|round)\b(?! of)": "per bar",
+    r"\bhand(?:ed)? (?:it |them )?over\b|\bhand one\b": "pass",
+    r"\bask again later\b|\bhas nothing in column\b": "try again later, is empty in column",
+}
+#: Parts of the code whose messages are read for these patterns.
+PARTS = (
+    "datafeeds",
+    "indicators",
+    *(f"tracker_strategies/{part}" for part in ("algorithms", "cli", "desk", "papertrade", "_*.py", "errors.py", "runner.py")),
+)
+SOURCES = sorted(
+    file for part in PARTS for path in ROOT.glob(part) for file in ([path] if path.is_file() else path.rglob("*.py"))
+)
 PAGES = [
     ROOT / "README.md",
     *sorted(path for path in (ROOT / "docs").rglob("*.md")),
@@ -27,8 +55,25 @@ PAGES = [
 ]
 
 
-def found(text):
-    return [f"{match[0]!r}: write {instead}" for pattern, instead in PATTERNS.items() for match in re.finditer(pattern, text)]
+def found(text, patterns=PATTERNS):
+    return [f"{match[0]!r}: write {instead}" for pattern, instead in patterns.items() for match in re.finditer(pattern, text)]
+
+
+def messages_in(source):
+    """The texts of a module, docstrings and SQL aside; what an f-string fills in is X."""
+    tree = ast.parse(source)
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in inside
+            and "create table" not in node.value
+        ):
+            yield node.value
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
@@ -49,6 +94,29 @@ def test_help_has_plain_words():
     assert found("\n".join(said)) == []
 
 
+def test_messages_in_the_code_have_plain_words():
+    wrong = {
+        str(path.relative_to(ROOT)): odd
+        for path in SOURCES
+        if (
+            odd := [
+                one for text in messages_in(path.read_text(encoding="utf-8")) for one in found(text, PATTERNS | MESSAGE_PATTERNS)
+            ]
+        )
+    }
+    assert wrong == {}
+
+
 def test_the_patterns_find_what_they_are_for():
     assert len(found("12 bp a bar; Whom to ask; every so many sessions; honest; not believed")) == 5
     assert found("12 bp per bar; a bar of prices; a year of data") == []
+    module = "\n".join(
+        (
+            "def f(day):",
+            '    """Leave it out: this is no message."""',
+            "    raise ValueError(f'{day!r} is no date; ' 'leave it out, or mend it')",
+        )
+    )
+    assert [len(found(text, MESSAGE_PATTERNS)) for text in messages_in(module)] == [3]
+    plain = "2024 is not a date; there is no price, and no split explains it; remove it, or continue with --keep"
+    assert found(plain, MESSAGE_PATTERNS) == []

@@ -322,7 +322,7 @@ def test_a_real_broker_has_a_market_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_list_of_orders_for_a_real_market_does_not_simulate_one() -> None:
-    with pytest.raises(ParameterError, match="this list is for a real one"):
+    with pytest.raises(ParameterError, match="remove them for an order list"):
         orders_for(market(n_bars=30), "pa", Account(1e6), params={"max_participation": 0.1})
 
 

@@ -107,5 +107,5 @@ def test_a_window_of_one_bar_has_no_error():
             TrackingError(self.data1, self.data0, period=1)
 
     cerebro.addstrategy(Short)
-    with pytest.raises(ValueError, match="at least 2 bars"):
+    with pytest.raises(ValueError, match="must be an integer >= 2"):
         cerebro.run()

@@ -152,7 +152,7 @@ def test_what_only_a_tracker_knows_is_refused_beside_another_strategy(observer):
     IndexData(random_panel()).add_to(cerebro)
     cerebro.addstrategy(bt.Strategy)
     cerebro.addobserver(observer)
-    with pytest.raises(TrackerError, match=r"watches trackers; Strategy has no .* cerebro of its own"):
+    with pytest.raises(TrackerError, match=r"works with trackers only; Strategy has no .* separate cerebro"):
         cerebro.run()
 
 

@@ -78,7 +78,7 @@ def test_what_is_missing_is_said(tmp_path):
     IndexData(PANEL).add_to(many)
     many.optstrategy(BuyAndHold, lot=[0.0, 1.0])
     many.run()
-    with pytest.raises(DataError, match="optimisation keeps no lines"):
+    with pytest.raises(DataError, match="optstrategy keeps no lines"):
         plot_to_file(many, tmp_path / "plot.png")
     cerebro.run()
     with pytest.raises(OutputError, match="it is a folder"):

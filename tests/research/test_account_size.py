@@ -106,4 +106,4 @@ def test_what_cannot_work_is_refused_before_anything_runs(panel: MarketPanel, tm
     refused(tracker("capacity", "nonsense"), "unknown strategy")
     refused(tracker("capacity", "pa", "--max-unfilled", "much"), "--max-unfilled")
     (tmp_path / "other.txt").write_text("mine")
-    refused(tracker("capacity", "pa", "--out", tmp_path), "other things than a capacity")
+    refused(tracker("capacity", "pa", "--out", tmp_path), "do not belong to a capacity")

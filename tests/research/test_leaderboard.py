@@ -205,7 +205,7 @@ def test_a_leaderboard_takes_the_place_of_an_earlier_one_and_of_nothing_else(mar
     assert CliRunner().invoke(app, ["run", "pa", "--data", str(market_file), "--out", str(run)]).exit_code == 0
     before = sorted(path.name for path in run.iterdir())
     refused = CliRunner().invoke(app, [*command, str(run)])
-    assert "holds other things than a leaderboard" in str(refused.exception)
+    assert "do not belong to a leaderboard" in str(refused.exception)
     assert sorted(path.name for path in run.iterdir()) == before
 
 

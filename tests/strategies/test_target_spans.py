@@ -34,7 +34,7 @@ def test_a_panel_ends_with_its_target_and_says_what_it_leaves_off(targets):
     frame = prices()
     frame.iloc[66:, 0] = np.nan
     frame.iloc[30, 0] = np.nan  # a holiday stays
-    with pytest.warns(DataWarning, match="memory: left off 54 bars after 2020-04-01, the last level of EAST"):
+    with pytest.warns(DataWarning, match="memory: dropped 54 bars after 2020-04-01, the last level of EAST"):
         panel = MarketPanel.from_frame(frame, targets, gaps="freeze")
     assert panel.n_bars == 66
     assert panel.target_seen[:, 0].sum() == 65
@@ -52,7 +52,7 @@ def test_bars_and_names_go_with_the_dates_that_are_left_off():
     with pytest.warns(DataWarning):
         panel = MarketPanel.from_frame(frame, ("EAST", "WEST"), bars=bars, gaps="freeze")
     assert panel.symbols == ("S0", "S1", "S2", "S3", "S4")
-    assert dict(panel.dropped) == {"S5": "no price in the time that the targets have in common"}
+    assert dict(panel.dropped) == {"S5": "no price in the period that all targets cover"}
     np.testing.assert_array_equal(panel.open, bars["open"].iloc[:66, :5])
 
 
@@ -60,7 +60,7 @@ def test_markets_that_are_put_together_say_it_too():
     frame = prices()
     east = Market(frame[["EAST", "S0", "S1"]].iloc[:66], "EAST", "UTC", "16:00")
     west = Market(frame[["WEST", "S3", "S4"]].iloc[10:], "WEST", "UTC", "16:00")
-    with pytest.warns(DataWarning, match=r"EAST \+ WEST: left off"):
+    with pytest.warns(DataWarning, match=r"EAST \+ WEST: dropped"):
         panel = join_markets({"EAST": east, "WEST": west})
     assert panel.cut == (
         "10 bars before 2020-01-15, the first date on which all of EAST, WEST had a level",
@@ -71,7 +71,9 @@ def test_markets_that_are_put_together_say_it_too():
 def test_without_freezing_such_a_file_is_refused_and_told_what_freezing_does():
     frame = prices()
     frame.iloc[66:, 0] = np.nan
-    with pytest.raises(DataError, match=r"EAST has no value on 2020-04-02.*gaps='freeze' takes it as a holiday, and leaves off"):
+    with pytest.raises(
+        DataError, match=r"EAST has no value on 2020-04-02.*gaps='freeze' treats such dates as holidays, and drops"
+    ):
         MarketPanel.from_frame(frame, "EAST")
 
 
@@ -84,7 +86,7 @@ def test_the_command_line_says_it_and_writes_it_down(tmp_path):
     result = tracker("run", "pa", "--data", tmp_path / "short.csv", "--gaps", "freeze", "--json", "--out", tmp_path / "run")
     assert result.returncode == 0, result.stderr
     said = [line for line in result.stderr.splitlines() if line.startswith("DataWarning")]
-    assert said == [f"DataWarning: short.csv: left off 20 bars after {day}, the last level of INDEX"]
+    assert said == [f"DataWarning: short.csv: dropped 20 bars after {day}, the last level of INDEX"]
     assert json.loads(result.stdout)["n_bars"] <= 59
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert run["data"]["cut"] == [f"20 bars after {day}, the last level of INDEX"]
@@ -106,7 +108,7 @@ def test_the_check_of_data_looks_at_such_a_file(tmp_path):
         f"20 bars after {str(frame.index[59])[:10]}",
     ]
     text = tracker("data", "check", tmp_path / "short.csv").stdout
-    assert "left off" in text
+    assert f"20 bars after {str(frame.index[59])[:10]}" in text
     assert "20 bars after" in text
 
 
@@ -181,6 +183,6 @@ def test_a_name_that_is_gone_before_the_targets_begin_is_never_held():
 
 def test_a_file_whose_index_starts_late_begins_there(tmp_path):
     late().to_csv(tmp_path / "late.csv")
-    with pytest.warns(DataWarning, match="late.csv: left off 45 bars before"):
+    with pytest.warns(DataWarning, match="late.csv: dropped 45 bars before"):
         panel = read_panel(tmp_path / "late.csv", ("EAST", "WEST"), gaps="freeze")
     assert panel.n_bars == 75

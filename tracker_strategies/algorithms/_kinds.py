@@ -186,7 +186,7 @@ def numbers(name: str, value: Any, types: str) -> Any:
     try:
         array = np.array(value, order="C")
     except (TypeError, ValueError, OverflowError) as problem:
-        raise ParameterError(f"{name} is not made of numbers: {problem}") from problem
+        raise ParameterError(f"{name} must hold numbers: {problem}") from problem
     empty = array.size == 0 and not isinstance(value, np.ndarray)
     if array.dtype.kind not in types and not empty:
         wanted = {"b": "True or False", "iu": "whole numbers"}.get(types, "numbers")
@@ -212,7 +212,7 @@ def check_gram(name: str, array: Array) -> None:
         except np.linalg.LinAlgError:
             factor = np.array(np.nan)
         if not np.isfinite(factor).all():
-            raise ParameterError(f"{name} must be positive semidefinite, as every sum of squares is, and it is not")
+            raise ParameterError(f"{name} must be positive semidefinite, as every sum of squares is, but it is not")
 
 
 def short(value: Any) -> str:

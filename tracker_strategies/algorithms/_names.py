@@ -68,6 +68,6 @@ def refuse_gone(key: Any) -> None:
     if isinstance(key, str) and key in GONE:
         limit = GONE[key]
         raise ParameterError(
-            f"a state of {key} cannot be restored: this wrapper is gone, and the mandate does its work after the learner. "
-            f"Begin anew with the learner that was inside it, and give the strategy {limit}=..., or mandate=Mandate({limit}=...)"
+            f"a state of {key} cannot be restored: this wrapper was removed; a mandate limits the portfolio instead. Start "
+            f"again with the learner that it contained, and give the strategy {limit}=..., or mandate=Mandate({limit}=...)"
         )

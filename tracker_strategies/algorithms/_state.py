@@ -86,7 +86,7 @@ class Stored:
                 several = kind.several if isinstance(kind, Piece) else isinstance(example, list)
                 found = pieces_under(name, several, rest)
                 if not isinstance(kind, Piece) and len(found) != (len(example) if isinstance(example, list) else 1):
-                    raise ParameterError(f"{name} is missing, or not as many as there should be")
+                    raise ParameterError(f"{name} is missing, or has the wrong number of parts")
                 for i, (at, inner) in enumerate(found):
                     like_it = example[i] if isinstance(example, list) and i < len(example) else example
                     read |= {f"{at}.{key}": value for key, value in _read_piece(at, kind, inner, dims, like_it).items()}
@@ -100,7 +100,7 @@ class Stored:
             elif not (isinstance(kind, Kind) and kind.missing):
                 raise ParameterError(f"{name} is missing")
         if rest:
-            raise ParameterError(f"{cls.__name__} knows no {', '.join(sorted(rest)[:3])}")
+            raise ParameterError(f"{cls.__name__} has no value named {', '.join(sorted(rest)[:3])}")
         return read
 
     def _sizes(self, dims: Dims) -> Dims:

@@ -114,11 +114,11 @@ class Stateful(Stored):
         if type(n_assets) is not int or not 1 <= n_assets < MOST:
             raise ParameterError(f"n_assets must be an integer >= 1, got {short(n_assets)}")
         if not all(isinstance(key, str) for key in values):
-            raise ParameterError("the values of a state go by their names")
+            raise ParameterError("the values of a state must have text keys, their names")
         whole_numbers = {k: v for k, v in params.items() if type(v) is int}
         for key, value in whole_numbers.items():
             if abs(value) >= MOST:
-                raise ParameterError(f"{key} is {short(value)}, beyond all that can be counted")
+                raise ParameterError(f"{key} is {short(value)}, which is too large")
         cls._check_sizes(values, Dims(whole_numbers | {"n": n_assets}))
         for parameter, attribute in cls._inside.items():
             given = params.get(parameter)
@@ -126,7 +126,7 @@ class Stateful(Stored):
             for described, (_, inner) in zip(given if isinstance(given, list) else [given], found, strict=False):
                 if isinstance(described, dict) and "algorithm" in described:
                     if described.get("n_assets") != n_assets:
-                        raise ParameterError(f"a learner inside must be one for {n_assets} assets as well")
+                        raise ParameterError(f"a learner inside it must have the same number of assets, {n_assets}")
                     named(Stateful, described["algorithm"])._check_before(n_assets, dict(described["params"]), inner)
 
     def _dims(self) -> Dims:
@@ -140,7 +140,7 @@ class Stateful(Stored):
             if not (float(self._w.min()) >= 0.0 and abs(found - total) <= 1e-9 * max(total, 1.0)):
                 raise ParameterError(f"_w must be >= 0 with sum {total:g}, got a minimum of {self._w.min():g} and {found:.12g}")
         if self._active is not None and (not self._active.any() or self._w[~self._active].any()):
-            raise ParameterError("_active must allow somebody, and whoever may not be held has weight 0")
+            raise ParameterError("_active must allow at least one asset, and all others must have weight 0")
 
     def _try_out(self, fresh: Stateful) -> None:
         """Let a copy go on for some ordinary rounds, and raise a ParameterError unless it is in a sound state afterwards."""
@@ -151,7 +151,7 @@ class Stateful(Stored):
                 copy._read(copy._values(), fresh._dims(), fresh)
                 copy._check_sound()
         except Exception as problem:
-            raise ParameterError(f"no learner could go on from it: {type(problem).__name__}: {problem}") from problem
+            raise ParameterError(f"no learner can continue from it: {type(problem).__name__}: {problem}") from problem
 
     def _go_on(self) -> None:
         """Learn from ordinary rounds: of all assets, without one of them, and of all again."""
@@ -232,4 +232,5 @@ def _parameter(value: Any) -> Any:
     for tag, reader in READERS.items():
         if tag in value:
             return reader(value)
-    raise ParameterError(f"a parameter stored as a dict has an entry {', '.join(('algorithm', *READERS))}; got {sorted(value)}")
+    allowed = ", ".join(("algorithm", *READERS))
+    raise ParameterError(f"a parameter stored as a dict needs one of the entries {allowed}; got {sorted(value)}")

@@ -101,8 +101,8 @@ class OnlineAlgorithm(Stateful, ABC):
             moves from the next round on.
         observed : array_like of bool, shape (N,), optional
             Assets whose return was seen; False marks a holiday or a halt. Such an asset keeps its exact weight and counts as
-            unmoved; the others share the mass that is left. Should every asset that stays be unseen while another leaves, the
-            unseen ones take what it held: there is nobody else.
+            unmoved; the others share the mass that is left. If every asset that stays is unseen while another leaves, the
+            unseen ones take what it held, because there is no other.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class OnlineAlgorithm(Stateful, ABC):
         self._w = portfolios[0]
 
     def metric(self) -> tuple[Array, Array] | None:
-        """Return what a difference of weights costs: (d, B) for diag(d) + BB', (N,) and (N, k); None for no view of one's own."""
+        """Return the metric of differences of weights: (d, B) for diag(d) + BB', (N,) and (N, k); None for the mandate's own."""
         return None
 
     def pace(self) -> tuple[int | None, float]:

@@ -36,12 +36,12 @@ class Registration:
 def learner(name: str | None = None, *, shows: Iterable[str] = (), examples: Examples = _defaults) -> Callable[[Class], Class]:
     """Register a learner: ``@learner("pa", shows=("loss", "tau"))`` above its class.
 
-    Nothing is imported or called by that. Strategies, checks and commands read the record where they need it.
+    This imports and calls nothing. Strategies, checks and commands read the record when they need it.
 
     Parameters
     ----------
     name : str, optional
-        Name of the strategy that runs it; none for a learner that is a part of others.
+        Name of the strategy that runs it; None for a learner that is part of others.
     shows : iterable of str
         Figures of ``diagnostics()`` that a chart should draw.
     examples : callable, optional

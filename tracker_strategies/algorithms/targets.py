@@ -12,7 +12,7 @@ from tracker_strategies.errors import InputError, ParameterError
 
 
 def enhanced_target(y: Any, rate: Any, periods: float = 252, kind: str = "geometric") -> Array:
-    r"""Return the returns of an index that grows by `rate` a year more than the one given.
+    r"""Return the returns of an index that grows by `rate` per year more than the one given.
 
     .. math:: y'_t = (1 + y_t)(1 + \mathrm{rate})^{1/\mathrm{periods}} - 1
               \quad\text{(geometric), or}\quad y_t + \mathrm{rate}/\mathrm{periods} \quad\text{(arithmetic)}
@@ -24,9 +24,9 @@ def enhanced_target(y: Any, rate: Any, periods: float = 252, kind: str = "geomet
     y : array_like, shape () or (q,) or (T,) or (T, q)
         Simple returns of one index or, along the last axis, of q indices.
     rate : float or array_like, shape (q,)
-        What to add a year, > -1: 0.15 for 15 %; one for all, or one per index.
+        What to add per year, > -1: 0.15 for 15 %; one for all, or one per index.
     periods : float, default 252
-        Rounds a year, > 0: 252 for days, 52 for weeks.
+        Rounds per year, > 0: 252 for days, 52 for weeks.
     kind : {"geometric", "arithmetic"}, default "geometric"
 
     Returns
@@ -48,7 +48,7 @@ def enhanced_target(y: Any, rate: Any, periods: float = 252, kind: str = "geomet
     rates = real_array("rate", rate, ParameterError)
     periods = number("periods", periods, above=0.0)
     if not (np.isfinite(rates).all() and (rates > -1.0).all()):
-        raise ParameterError(f"rate must be finite and > -1, a loss of less than everything a year; got {rate!r}")
+        raise ParameterError(f"rate must be finite and > -1 (a loss of less than 100 % per year), got {rate!r}")
     if rates.ndim > 1 or (rates.ndim == 1 and (returns.ndim == 0 or returns.shape[-1] != rates.shape[0])):
         raise ParameterError(
             f"rate must be one number, or one per index: shape {rates.shape} for returns of shape {returns.shape}"

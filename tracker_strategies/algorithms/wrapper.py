@@ -144,7 +144,7 @@ class Wrapper(OnlineAlgorithm):
             if cls.rank is None or not isinstance(each, Wrapper) or each.rank is None or each.rank < cls.rank:
                 continue
             if each.rank == cls.rank:
-                raise ParameterError(f"{cls.__name__} around {name} is one too many; keep one of them: {cls._around('...')}")
+                raise ParameterError(f"{cls.__name__} around {name} is applied twice; keep one of them: {cls._around('...')}")
             raise ParameterError(f"{cls.__name__} goes inside {name}, not around it: {each._around(cls._around('...'))}")
 
     @classmethod
@@ -263,11 +263,11 @@ def require_untrained(learner: OnlineAlgorithm) -> None:
     name = type(learner).__name__
     if learner._t:
         raise ParameterError(
-            f"{name} has learned from {learner._t} rounds already, and a wrapper begins with a learner that knows nothing: "
-            "hand over learner.fresh(), and let the wrapper learn those rounds"
+            f"{name} has learned from {learner._t} rounds already, but a wrapper starts with an untrained learner: "
+            "pass learner.fresh(), and let the wrapper learn those rounds"
         )
     if learner._active is not None:
         raise ParameterError(
-            f"{name} was restricted to some of its assets already, and a wrapper begins with all of them: "
-            "hand over learner.fresh(), and restrict the wrapper"
+            f"{name} was restricted to some of its assets already, but a wrapper starts with all of them: "
+            "pass learner.fresh(), and restrict the wrapper"
         )

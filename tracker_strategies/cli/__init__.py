@@ -68,7 +68,7 @@ def run(
     if any(is_run_folder(name) for name in strategies):
         if options != RunOptions(html=options.html, as_json=options.as_json, against=options.against):
             raise ParameterError(
-                f"{strategies[0]} and others are finished runs: only --html, --against and --json can be asked of them"
+                f"{strategies[0]} and others are finished runs, for which only --html, --against and --json work; remove the rest"
             )
         from tracker_strategies.cli.show import compare_folders
 
@@ -104,7 +104,7 @@ def tearsheet(
 ) -> None:
     """Draw the tear sheet of a finished run again: how it tracked its index, then the QuantStats report.
 
-    It replaces the tear sheet in the folder. It has no baselines: those are known only while the run is made.
+    It replaces the tear sheet in the folder. It has no baselines: they are known only during the run.
 
     Example: tracker tearsheet runs/pa --out pa.html
     """
@@ -151,7 +151,7 @@ def fetch(
     ] = "online",
     adjust: Adjust = "split",
     policy: Annotated[
-        str, typer.Option(metavar="strict|drop", help="A ticker without prices: stop, or go on without it.")
+        str, typer.Option(metavar="strict|drop", help="A ticker without prices: stop, or continue without it.")
     ] = "strict",
     keep_delisted: Annotated[
         bool, typer.Option("--keep-delisted", help="Use the cached prices of tickers that Yahoo no longer serves.")

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 #: Names that a line of the report shows before it says how many more there are.
 FEW = 5
 
-app = commands("data", "Look at prices before trusting them. Start with [bold]tracker data check sample[/].")
+app = commands("data", "Check prices before you use them. Start with [bold]tracker data check sample[/].")
 
 
 @app.callback()
 def data() -> None:
-    """Look at prices before trusting them. Start with [bold]tracker data check sample[/]."""
+    """Check prices before you use them. Start with [bold]tracker data check sample[/]."""
 
 
 @app.command()
 def check(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What --data of 'tracker run' takes.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Source of the prices, as for --data of 'tracker run'.")],
     index: Index = None,
     exchange: Annotated[
         str | None,
@@ -37,7 +37,7 @@ def check(
     adjust: Adjust = "split",
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON on stdout and nothing else.")] = False,
 ) -> None:
-    """A report on a panel: coverage, gaps, outliers, listings, survivorship, and how well it can track its index at best.
+    """Report on a panel: coverage, gaps, outliers, listings, survivorship, and the best tracking that its names allow.
 
     Example: tracker data check prices.csv --exchange XNYS
     """
@@ -70,13 +70,13 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
     if found["read_as"]:
         row("read as", ", ".join(found["read_as"]))
     for left in found["cut"]:
-        row("left off", left, "yellow")
+        row("cut", left, "yellow")
     row("bars", f"{found['bar_length']}, {found['periods_per_year']:,g} per year")
     row(
         "coverage",
         f"{found['coverage']['bars']:.2%} of all bars; {found['coverage']['complete_assets']:.0%} of the assets are complete",
     )
-    row("gaps", _listed(found["gaps"], "no holes inside any series", total=True))
+    row("gaps", _listed(found["gaps"], "no missing prices inside any series", total=True))
     row("listings", _listed(found["listings"], "none after the first date"))
     row("delistings", _listed(found["delistings"], "none before the last date"))
     if found["joined"] or found["left"]:
@@ -87,13 +87,13 @@ def show(found: dict[str, Any], report: CleaningReport, sessions: SessionReport 
         row(
             "survivorship",
             "no name ever leaves: these assets were probably chosen because they survived. Expect excess returns that "
-            "no investor could have earned; bring the names that left, or --members with their dates.",
+            "no investor could have earned; add the names that left, or give --members with their dates.",
             "yellow",
         )
     for name, t in found["tracking"].items():
         corr = "-" if t["equal_weight_correlation"] is None else f"{t['equal_weight_correlation']:.3f}"
         row(f"{name}", f"equal weights: correlation {corr}, tracking error {_bp(t['equal_weight_te_rms'])} bp per bar (RMS)")
-        loose = "; more assets than returns: it says little about the future" if t["floor_assets"] > t["n_returns"] else ""
+        loose = "; more assets than returns: this says little about the future" if t["floor_assets"] > t["n_returns"] else ""
         row(
             "",
             f"best constant weights in hindsight: {_bp(t['floor_te_rms'])} bp per bar with {t['floor_names']} of "

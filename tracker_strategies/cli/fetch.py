@@ -107,7 +107,7 @@ def run_fetch(
         )
     except KeyboardInterrupt:
         kept = sum(outcome.status.ok for outcome in done)
-        notes.print(f"interrupted: {kept} series are up to date in the cache; run the same command again to go on")
+        notes.print(f"interrupted: {kept} series are up to date in the cache; run the same command again to continue")
         return INTERRUPTED
     _show(fetched.report, as_json)
     try:
@@ -190,13 +190,13 @@ def report_table(report: FetchReport) -> Table:
 def _check_file(path: Path) -> Path:
     """To fail before minutes of work, not after."""
     if path.suffix.lower() not in _WRITERS:
-        raise OutputError(f"cannot tell how to write {path.name}; end its name with .parquet or .csv")
+        raise OutputError(f"the format of {path} is unknown; use a name that ends with .parquet or .csv")
     if path.is_dir():
         raise OutputError(f"cannot write to {path}: it is a folder; choose a file")
     folder = path.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(
-            f"cannot write to {path}: {folder} is {'not writable' if folder.is_dir() else 'no folder'}; choose another"
+            f"cannot write to {path}: {folder} is {'not writable' if folder.is_dir() else 'not a folder'}; choose another folder"
         )
     return path
 
@@ -210,7 +210,7 @@ def _write(close: pd.DataFrame, path: Path) -> None:
     try:
         replace_file(path, buffer.getvalue())
     except OSError as error:
-        raise OutputError(f"cannot write {path} ({error.strerror}); an older file there is untouched") from None
+        raise OutputError(f"cannot write {path} ({error.strerror}); an older file there is unchanged") from None
 
 
 def _has_holes(close: pd.DataFrame) -> bool:

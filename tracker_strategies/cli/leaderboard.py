@@ -114,7 +114,9 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
     notes, remarks, limits = Terminal(stderr=True), [], given["options"].limits
     skfolio = given["skfolio"] and rivals.has_skfolio()
     if given["skfolio"] and not skfolio:
-        remarks.append("skfolio is not installed and was left out: pip install 'backtrader-index-tracker[rivals]'.")
+        remarks.append(
+            "skfolio is not installed, so BenchmarkTracker was left out: pip install 'backtrader-index-tracker[rivals]'."
+        )
     if not limits.is_free:
         remarks.append(f"Limits of all: {limits_in_words(limits.told())}.")
     taking_part = entrants(given["strategies"], skfolio=skfolio, max_names=given["few_names"], ablation=given["ablation"])
@@ -144,7 +146,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         with watching(notes) as watcher:
             result = run_leaderboard(panels, taking_part, folder, watcher=watcher, mandate=limits, **options)
     except KeyboardInterrupt:
-        kept = f"finished rows are kept in {folder}, the same command resumes" if folder else "nothing is kept without --out"
+        kept = f"finished rows are kept in {folder}; the same command resumes" if folder else "nothing is kept without --out"
         notes.print(f"stopped; {kept}")
         raise typer.Exit(STOPPED) from None
     result |= {"left_out": left_out, "notes": remarks, "asked": asked}
@@ -161,7 +163,7 @@ def _leaderboard(given: Mapping[str, Any], how: MarketSource) -> None:
         print(json.dumps({"command": command, **result}, indent=2))
         return
     # The columns in few letters: a terminal is narrow.
-    short = ("strategy", "TE\nbp", "diff.\n%", "turnover\n%", *(f"net {cost}\n% p.a." for cost in COSTS), "names", "ms a\nbar")
+    short = ("strategy", "TE\nbp", "diff.\n%", "turnover\n%", *(f"net {cost}\n% p.a." for cost in COSTS), "names", "ms per\nbar")
     console = Terminal()
     for market, group, rows in tables.tables(result):
         console.print(_table(f"{market}: {group}", short, [tables.cells(row, judged=False) for row in rows]))

@@ -13,7 +13,7 @@ import typer
 from tracker_strategies.errors import ParameterError, TrackerError
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 
-PANEL = "Limits, kept in every decision; 5% and 0.05 are the same, none lifts a limit of the file"
+PANEL = "Limits, kept in every decision; 5% and 0.05 are the same; 'none' removes a limit of the file"
 DEFAULTS = {f.name: f.default for f in fields(Mandate)}
 #: Keys whose values are names of assets, which may look like numbers.
 NAMES = ("exclude", "only", "freeze")
@@ -28,23 +28,25 @@ class MandateOptions:
     """Limits that hold for every strategy of the command. They are texts here: :class:`Mandate` reads them."""
 
     mandate: Annotated[
-        str | None, _limit("Limits from a file with the same keys, such as max_weight = 0.05; options win over it.", "FILE.toml")
+        str | None, _limit("Limits from a file with the same keys, such as max_weight = 0.05; options override it.", "FILE.toml")
     ] = None
-    max_names: Annotated[str | None, _limit("Most names held; halted names and names being sold count.", "N")] = None
-    max_weight: Annotated[str | None, _limit("Most that a name may weigh, as a share of the account: 5%, or '*:5%,AAPL:8%'.")] = (
+    max_names: Annotated[
+        str | None, _limit("Maximum number of names held, including halted names and names being sold.", "N")
+    ] = None
+    max_weight: Annotated[str | None, _limit("Maximum weight of a name, as a share of the account: 5%, or '*:5%,AAPL:8%'.")] = (
         None
     )
-    min_weight: Annotated[str | None, _limit("Least that a name weighs if it is held at all: 0.2%.")] = None
+    min_weight: Annotated[str | None, _limit("Minimum weight of each name that is held: 0.2%.")] = None
     must_hold: Annotated[
-        str | None, _limit("Names that are held in any case, with their least weights: AAPL:2%,MSFT:1%.", "NAME:SHARE,...")
+        str | None, _limit("Names that must be held, with their minimum weights: AAPL:2%,MSFT:1%.", "NAME:SHARE,...")
     ] = None
     sectors: Annotated[
         str | None,
-        _limit("Table of symbol, sector: for limits on sectors; without one, drawn on the tear sheet only.", "FILE", "--sectors"),
+        _limit("Table of symbol, sector, for limits on sectors; without limits, for the tear sheet only.", "FILE", "--sectors"),
     ] = None
-    max_sector: Annotated[str | None, _limit("Most that a sector may weigh: 20%, or '*:25%,Energy:10%'.")] = None
-    min_sector: Annotated[str | None, _limit("Least that a sector weighs: Utilities:1%.")] = None
-    max_names_per_group: Annotated[str | None, _limit("Most names of one sector: 5, or '*:5,Energy:2'.", "N")] = None
+    max_sector: Annotated[str | None, _limit("Maximum weight of a sector: 20%, or '*:25%,Energy:10%'.")] = None
+    min_sector: Annotated[str | None, _limit("Minimum weight of a sector: Utilities:1%.")] = None
+    max_names_per_group: Annotated[str | None, _limit("Maximum number of names of one sector: 5, or '*:5,Energy:2'.", "N")] = None
     unmapped: Annotated[
         str | None,
         _limit(
@@ -55,32 +57,34 @@ class MandateOptions:
     exclude: Annotated[str | None, _limit("Names that are never bought: XOM,CVX.", "NAME,...")] = None
     only: Annotated[str | None, _limit("The only names that may be held.", "NAME,...")] = None
     freeze: Annotated[str | None, _limit("Names that are neither bought nor sold.", "NAME,...")] = None
-    min_cash: Annotated[str | None, _limit("Least share of the account in cash: 1%.")] = None
+    min_cash: Annotated[str | None, _limit("Minimum cash, as a share of the account: 1%.")] = None
     max_turnover: Annotated[
         str | None,
         _limit(
-            "Most turnover per rebalance: buys plus sells at fill prices, as a share of the account. The entry is not counted."
+            "Maximum turnover per rebalance: buys plus sells at fill prices, as a share of the account. The entry is not counted."
         ),
     ] = None
     entry_turnover: Annotated[
-        str | None, _limit("The same for each rebalance until the account has been at its target once; no limit by default.")
+        str | None,
+        _limit("The same for each rebalance of the entry, until the account is first at its target; no limit by default."),
     ] = None
     lot: Annotated[str | None, _limit("Smallest number of shares, such as 1 or 100; 0 (default) allows fractions.", "N")] = None
     whole_shares: Annotated[
         bool, typer.Option("--whole-shares", help="The same as --lot 1.", rich_help_panel=PANEL, show_default=False)
     ] = False
-    band: Annotated[str | None, _limit("Leave names alone whose weight is off by less than this: 0.1%.")] = None
+    band: Annotated[str | None, _limit("Do not trade a name whose weight is off by less than this: 0.1%.")] = None
     cost_aware: Annotated[
         str | None,
-        _limit("Cost of a trade in basis points; a name is traded only where the gain in tracking pays for it.", "BPS"),
+        _limit("Cost of a trade in basis points; a name is traded only if the gain in tracking exceeds it.", "BPS"),
     ] = None
     headroom: Annotated[
-        str | None, _limit("Decide at 95 % of the caps and 105 % of the floors with 5%: prices may drift that far.")
+        str | None, _limit("Room for price drift: 5% decides at 95 % of each maximum and 105 % of each minimum.")
     ] = None
     cure: Annotated[
         str | None,
         _limit(
-            "When a limit that prices broke is restored: at the next rebalance (default), or on the next bar.", "schedule|bar"
+            "When to trade back a limit that price moves broke: at the next rebalance (default), or on the next bar.",
+            "schedule|bar",
         ),
     ] = None
 
@@ -94,7 +98,7 @@ class MandateOptions:
         others, known = self._in_params(), found.said()
         for key, value in others.items():
             if value is None and key in known:
-                raise ParameterError(f"--param {key}=none contradicts {key}={known[key]!r} in the mandate; say it once")
+                raise ParameterError(f"--param {key}=none contradicts {key}={known[key]!r} in the mandate; keep one of them")
         if others.get("mandate") is not None:
             found = found.merged(found.said() | Mandate.of(others["mandate"]).said(), other="in --param mandate")
         # With all that is known beside them: a limit on sectors means nothing without the sectors.
@@ -116,7 +120,7 @@ class MandateOptions:
         given = {key: value for key in KEYS if (value := getattr(self, key, None)) is not None}
         if self.whole_shares:
             if given.get("lot") not in (None, "1", "1.0"):
-                raise ParameterError(f"--lot {given['lot']} and --whole-shares, which is --lot 1, contradict each other; say one")
+                raise ParameterError(f"--lot {given['lot']} contradicts --whole-shares, which means --lot 1; keep one of them")
             given["lot"] = 1
         return given
 
@@ -143,7 +147,7 @@ def sector_notes(mandate: Mandate, sectors: Mapping[str, str], symbols: Sequence
     notes = []
     if not limited:
         notes.append(
-            f"sectors from {file}: no limit on sectors is set, they are drawn on the tear sheet only; --max-sector limits them"
+            f"sectors from {file}: no limit on sectors is set, so they appear on the tear sheet only; --max-sector limits them"
         )
     barred = {*mandate.exclude} | ({*symbols} - {*mandate.only} if mandate.only else set())
     missing = [name for name in symbols if name not in sectors and name not in barred]

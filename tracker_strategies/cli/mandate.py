@@ -31,13 +31,13 @@ def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The mandate: a TOML file with lines such as max_weight = 0.05.")],
     options: MarketOptions,
     cash: Annotated[float, typer.Option(help="Starting cash.")] = START_CASH,
-    strategy: Annotated[str, typer.Option(help="Whose tracking error the price is told in.")] = "ensemble",
+    strategy: Annotated[str, typer.Option(help="Strategy that shows what the limits cost in tracking.")] = "ensemble",
     as_json: AsJson = False,
 ) -> None:
-    """Whether the limits can hold together with these names and this account, which names cannot be bought, and what it costs.
+    """Check whether the limits can hold together with these names and this account, which names cannot be bought, and the cost.
 
-    Exit code 0 where they can, 2 and one line with the arithmetic where they cannot. The price is told by two replays with fills
-    at the close, without and within the limits.
+    Exit code 0 if they can hold; 2, and one line with the arithmetic, if not. The cost is measured by two replays with fills at
+    the close, with and without the limits.
 
     Example: tracker mandate check mandate.toml --data prices.csv --cash 10000
     """
@@ -72,7 +72,7 @@ def show(file: str, found: Mapping[str, Any]) -> None:
     facts.add_row(styled(("feasible", "green")), f"with {found['n_names']} names of {found['source']} on {found['day']}")
     reasons: dict[str, list[str]] = {}
     for name, why in found["cannot_be_bought"].items():
-        reasons.setdefault("one lot is dearer than the cap" if " costs " in why else why, []).append(
+        reasons.setdefault("one lot costs more than the maximum weight" if " costs " in why else why, []).append(
             f"{name} ({why})" if " costs " in why else name
         )
     for why, names in reasons.items():
@@ -94,7 +94,7 @@ def show(file: str, found: Mapping[str, Any]) -> None:
     console.print()
     price = found["price"]
     table = Table(
-        f"price for {price['strategy']}",
+        f"cost of the limits for {price['strategy']}",
         "TE\nbp per bar",
         "TE\n% per year",
         "turnover\n% per bar",

@@ -43,7 +43,7 @@ Coordinates = Annotated[
     str | None,
     typer.Option(
         metavar="weights|shares",
-        help="What stays constant while the algorithm is passive; with shares no order is sent then. "
+        help="What stays constant while the algorithm is passive; shares then need no orders. "
         "The strategy's own choice by default.",
     ),
 ]
@@ -68,7 +68,7 @@ Against = Annotated[
 ]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write an interactive page that compares the runs.")]
 MetricsJson = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON on stdout and nothing else.")]
-NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: leave the tear sheet out (it takes seconds).")]
+NoSheet = Annotated[bool, typer.Option("--no-tearsheet", help="With --out: write no tear sheet (saves some seconds).")]
 Formats = Annotated[
     str,
     typer.Option(
@@ -165,7 +165,7 @@ class RunOptions(HoldingsOptions, StrategyOptions):
         for name in words(self.formats):
             check_choice("format", name, FORMATS)
         if self.formats != "parquet" and self.out is None:
-            raise ParameterError(f"--format {self.formats} says how results are written; add --out DIR")
+            raise ParameterError(f"--format {self.formats} has no effect without --out; add --out DIR")
 
     @property
     def asked(self) -> dict[str, Any]:

@@ -43,19 +43,19 @@ Clean = Annotated[
 ]
 IndexFile = Annotated[
     str | None,
-    typer.Option("--index-file", metavar="FILE[:COLUMN]", help="Levels of the index, where they are not among the prices."),
+    typer.Option("--index-file", metavar="FILE[:COLUMN]", help="Levels of the index, if they are not in the file of prices."),
 ]
 Dates = Annotated[
     str | None,
-    typer.Option("--dates", metavar="dmy|mdy|ymd", help="Order of day, month and year, for a file in which every date fits two."),
+    typer.Option("--dates", metavar="dmy|mdy|ymd", help="Order of day, month and year, for a file in which it is ambiguous."),
 ]
 Decimal = Annotated[
-    str | None, typer.Option("--decimal", metavar=".|,", help="Decimal mark, for a file in which every number fits both.")
+    str | None, typer.Option("--decimal", metavar=".|,", help="Decimal mark, for a file in which it is ambiguous.")
 ]
 Calendar = Annotated[
     str | None,
     typer.Option(
-        "--calendar", metavar="XNYS", help="Exchange of stamps that have a time zone; by default their own zone counts."
+        "--calendar", metavar="XNYS", help="Exchange of timestamps with a time zone; by default, days are those of that zone."
     ),
 ]
 Markets = Annotated[
@@ -118,7 +118,7 @@ class MarketOptions(PriceOptions):
 def market_file(markets: str, data: str | None) -> str:
     """The source that ``--markets`` stands for."""
     if data not in (None, "sample"):
-        raise ParameterError(f"--data {data} and --markets {markets}: the prices come from one of them; leave one out")
+        raise ParameterError(f"--data {data} and --markets {markets}: the prices come from one of them; remove the other")
     if not markets.lower().endswith(".toml"):
-        raise ParameterError(f"--markets {markets} must be a file that ends with .toml; prices in one file are for --data")
+        raise ParameterError(f"--markets {markets} must be a file that ends with .toml; give a file of prices with --data")
     return markets

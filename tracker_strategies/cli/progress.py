@@ -48,7 +48,7 @@ class _Counting:
 
     def stopping(self) -> None:
         """It was asked to stop."""
-        self.console.print("stopping when the cells under way are done; Ctrl-C again drops them")
+        self.console.print("stopping when the running cells are finished; press Ctrl-C again to abort them")
 
     def _maybe_show(self) -> None:
         now = time.monotonic()

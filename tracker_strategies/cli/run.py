@@ -121,7 +121,7 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     folder = None if options.out is None else Path(options.out).expanduser()
     places = {} if folder is None else {label: folder if len(runs) == 1 else folder / label for label in runs}
     if folder is not None and len(runs) > 1 and (folder / "run.json").exists():
-        raise OutputError(f"{folder} is the folder of one run; choose another for several with --out")
+        raise OutputError(f"{folder} is the folder of a single run; choose another folder for several runs with --out")
     begins = {} if account is None else {"account": account.to_dict()}
     same = {"data": panel.fingerprint(), **options.asked, **begins, **flows}
     asked = {label: {"strategy": label, **same, **known.get(label, {})} for label in places}
@@ -129,7 +129,7 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
         check_run_place(place, asked[label], force=options.force)
         if page is not None and place.resolve() in page.resolve().parents:
             raise OutputError(
-                f"--html {options.html} lies in the run folder {place}, which is replaced as a whole; choose another"
+                f"--html {options.html} lies in the run folder {place}, which is replaced as a whole; choose a place outside it"
             )
     return Plan(panel, runs, sectors, first, places, asked, cash, notes, against)
 
@@ -140,10 +140,10 @@ def fee_notes(costs: CostModel, n_assets: int, cash: float) -> list[str]:
     if share <= DEAR:
         return []
     most = int(cash / costs.min_fee)
-    reach = f"it pays for at most {most} orders in all" if most else "it is more than the account: nothing can be bought"
+    reach = f"the cash pays for at most {most} orders" if most else "one fee is more than the account: nothing can be bought"
     return [
         f"a fee of at least {costs.min_fee:,g} per order makes trading pointless: one order in each of {n_assets} names costs "
-        f"{share:.0%} of the account's cash, and {reach}; orders that are not worth their fee are not sent"
+        f"{share:.0%} of the account's cash, and {reach}; orders worth less than their fee are not sent"
     ]
 
 
@@ -153,7 +153,7 @@ def _reference(asked: str | None, classes: Mapping[str, type[TrackerStrategy]]) 
         return asked
     own = [label for label, cls in classes.items() if cls is load_strategy(asked)]
     if not own:
-        raise ParameterError(f"--against {asked}: it is none of the strategies that run; choose one of {', '.join(classes)}")
+        raise ParameterError(f"--against {asked} is not one of the strategies of this run; choose one of {', '.join(classes)}")
     return own[0]
 
 

@@ -66,7 +66,7 @@ def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool, ag
     """``tracker compare RUN RUN ...``: runs that were written before, under the names of their folders."""
     other = [name for name in names if not is_run_folder(name)]
     if other:
-        raise ParameterError(f"{other[0]!r} is no run folder, {names[0]!r} may be one: compare strategies, or folders, not both")
+        raise ParameterError(f"{other[0]!r} is not a run folder, but {names[0]!r} is one: compare either strategies or folders")
     from tracker_strategies.analysis.pages.comparison_page import Field
 
     if page is not None:
@@ -75,7 +75,7 @@ def compare_folders(names: Sequence[str], *, page: str | None, as_json: bool, ag
     labels = [label if labels.count(label) == 1 else name for label, name in zip(labels, names, strict=True)]
     if against is not None and against not in labels:
         if against not in names:
-            raise ParameterError(f"--against {against}: none of the runs is called so; choose one of {', '.join(labels)}")
+            raise ParameterError(f"--against {against} is not the name of a run; choose one of {', '.join(labels)}")
         against = labels[names.index(against)]
     records = [replace(read_run(name), strategy=label) for name, label in zip(names, labels, strict=True)]
     if shown := {r.strategy: r for r in records if len(r.dates) > 1}:
@@ -126,7 +126,7 @@ def draw_sheets(
             with console.status(f"drawing the tear sheet of {record.strategy} ..."):
                 drawn.append(tearsheet(record, place / SHEET, baselines=beside))
         except MissingExtraError as problem:
-            say(f"no tear sheet: {problem}; then: tracker tearsheet {place}")
+            say(f"no tear sheet: {problem}; then draw it with: tracker tearsheet {place}")
             return drawn
         except KeyboardInterrupt:
             say(f"stopped while drawing; the runs are written. Draw the page later: tracker tearsheet {place}")
@@ -216,7 +216,7 @@ def _bp(value: float, sign: str = "") -> str:
 def export_command(run: str, formats: Sequence[str], out: str | None) -> None:
     """``tracker export``."""
     if not formats:
-        raise ParameterError("say how to write the tables: --csv, --xlsx, or both")
+        raise ParameterError("no format is given; add --csv, --xlsx, or both")
     from tracker_strategies.analysis.exporting import export_run
 
     console = Terminal(stderr=True)

@@ -60,8 +60,8 @@ def broker_rows(
 
 
 _NO_FRACTIONS = (
-    "BasketTrader of Interactive Brokers takes whole shares, and these orders may have fractions; add --whole-shares (lot=1), or "
-    "write them in another format"
+    "BasketTrader of Interactive Brokers takes whole shares only, but these orders may have fractions; add --whole-shares "
+    "(lot=1), or write them in another format"
 )
 
 
@@ -74,7 +74,7 @@ def _at_alpaca(table: pd.DataFrame, spelling: Spelling) -> tuple[pd.DataFrame, l
         fraction = not float(order["qty"]).is_integer()
         if qty <= 0.0 or (fraction and order["side"] == "buy" and order["est_value"] < AlpacaBroker.least_value):
             left.append(
-                f"{symbol}: {order['side']} of {order['est_value']:.2g}, below the {AlpacaBroker.least_value:g} that Alpaca takes"
+                f"{symbol}: {order['side']} of {order['est_value']:.2g}, below Alpaca's minimum of {AlpacaBroker.least_value:g}"
             )
             continue
         text = f"{qty:.9f}".rstrip("0").rstrip(".")

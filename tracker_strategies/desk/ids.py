@@ -16,7 +16,7 @@ def check_account_name(name: str) -> str:
     """An account's name as ids can carry it."""
     if not isinstance(name, str) or not _ACCOUNT.match(name):
         raise ParameterError(
-            f"account={name!r} must be 1 to {LONGEST_ACCOUNT} letters and digits: the id of every order carries it"
+            f"account={name!r} must be 1 to {LONGEST_ACCOUNT} letters and digits, because it is part of the id of every order"
         )
     return name
 

@@ -49,13 +49,13 @@ from tracker_strategies.strategies.registry import check_params, default_params,
 
 FloatArray = NDArray[np.float64]
 
-_NO_STATE = "no state is kept of a strategy that runs in cerebro"
+_NO_STATE = "no state was kept: a strategy that runs in cerebro has none"
 #: Params that an order list has no use for, and what takes their place.
 _OTHERS = {
-    "holdings": "the account says what is held",
-    "trade_from": "the last bar is the first that trades",
+    "holdings": "the account states what is held; remove it",
+    "trade_from": "only the last bar trades; remove it",
     "capital": "give an account that holds this tracker's part only",
-    "cash_flows": "say with flow= what comes in or goes out with these orders",
+    "cash_flows": "give the amount that comes in or goes out with these orders as flow=",
 }
 
 
@@ -80,8 +80,8 @@ def orders_for(
 ) -> OrderPlan:
     """Orders for the next session: what a backtest that starts from this account at the last close would send.
 
-    The strategy learns from all bars and decides once, at the last close. Same inputs, same table, byte by byte; the clock is not
-    looked at (:func:`~tracker_strategies.desk.check_session` does that).
+    The strategy learns from all bars and decides once, at the last close. The same inputs give the same table, byte by byte; the
+    time of day plays no role (:func:`~tracker_strategies.desk.check_session` checks it).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def orders_for(
     account : Account, mapping from names to shares, or path of a file of holdings
         What is held at the last close.
     params : mapping, optional
-        The strategy's parameters. ``fill`` may be next_open or close; ``rebalance`` is not asked: a list is for a rebalance.
+        The strategy's parameters. ``fill`` may be next_open or close; ``rebalance`` is ignored: a list always rebalances.
     mandate : Mandate, mapping of its keys, or path of a file, optional
         Limits of the decision.
     index_weights : mapping, table or path of a file, optional
@@ -101,15 +101,15 @@ def orders_for(
     as_of : date, optional
         Leave out the bars after this date.
     name : str, default "desk"
-        Of the account, up to 16 letters and digits: every order's id carries it.
+        Name of the account, up to 16 letters and digits: it is part of every order's id.
     outside : {"refuse", "keep", "sell"}
         What to do with held names that are not in the data.
     spelling : Spelling, optional
-        How names are spelt by brokers, where the rule for classes of shares does not do.
+        How brokers write the names, where the rule for classes of shares does not suffice.
     gap : float or str, default 0
-        Size buys so that the cash pays for them when they open this much higher: 0.01 or "1%".
+        Size buys so that the cash suffices if they open higher by this much: 0.01 or "1%".
     flow : float, default 0
-        Money that is paid in (+) or taken out (-) with the fills of these orders. It is invested in proportion.
+        Money that is paid in (+) or taken out (-) with the fills of these orders, in proportion to the decided weights.
     time_in_force : {"day", "opg"}
     currency : str, default "USD"
         For Interactive Brokers' basket.
@@ -133,7 +133,7 @@ def orders_for(
     chosen = dict(params or {})
     for key, instead in _OTHERS.items():
         if chosen.get(key) is not None:
-            raise ParameterError(f"{key}={chosen[key]!r} is for backtests; in an order list {instead}")
+            raise ParameterError(f"{key}={chosen[key]!r} works in backtests only. For an order list: {instead}")
     if mandate is not None:
         if chosen.get("mandate") is not None:
             raise ParameterError("the mandate is given twice, as mandate= and among the params; keep one")
@@ -183,7 +183,7 @@ class _Desk:
         self.params, self.p = params, SimpleNamespace(**{**default_params(cls), **params})
         if Liquidity.of(self.p) is not None:
             raise ParameterError(
-                "max_participation and impact say how a simulated market fills, and this list is for a real one; leave them out"
+                "max_participation and impact describe the fills of a simulated market; remove them for an order list"
             )
         if FillMode.parse(self.p.fill) is FillMode.OPEN:
             raise ParameterError(
@@ -212,7 +212,7 @@ class _Desk:
     def _decide(self, balance: Balance, folder: Path | None) -> Decision:
         panel, tracker, notes = self.panel, self.tracker, self.notes
         if self.p.rebalance != 1:
-            notes.append(f"rebalance={self.p.rebalance}: the schedule is not asked, this list is for a rebalance now")
+            notes.append(f"rebalance={self.p.rebalance} is ignored: the order list always rebalances now")
         if needs_cerebro(self.cls):
             return self._by_cerebro(balance, notes if folder is None else [*notes, f"{folder}: {_NO_STATE}"])
         if folder is None:

@@ -29,9 +29,9 @@ class OrderPlan:
         weight_target, reason, client_order_id, batch. Orders of batch 2 need the money that the sells of batch 1 bring.
     figures : mapping
         value (with the flow), cash_before, flow, cash_after, turnover, cost, tracking_error (per bar, of the weights after the
-        orders over the latest bars), gap_covered (rise of what is bought at the open that the cash still pays).
+        orders over the latest bars), gap_covered (how much higher the buys may open so that the cash still pays for them).
     foot : tuple of str
-        What stands below the table: cash after, expected tracking error, limits, names that are not traded and why.
+        Lines below the table: cash after, expected tracking error, limits, names that are not traded and why.
     notes : tuple of str
         What a user should know about what was read and done.
     """
@@ -49,7 +49,7 @@ class OrderPlan:
         return len(self.table)
 
     def rows(self, broker: str = "generic") -> tuple[pd.DataFrame, list[str]]:
-        """The orders as a broker's file has them, and what had to be left out of it and why."""
+        """The orders in the format of a broker's file, and which orders had to be left out, with the reason."""
         return broker_rows(self.table, broker, self.spelling, tag=f"{self.account}-{self.as_of}", currency=self.currency)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None, *, broker: str = "generic") -> str:

@@ -35,8 +35,8 @@ def check_prices(account: Account, panel: MarketPanel) -> None:
     _, name, price, close = max(wrong)
     many = f" ({len(wrong)} of {len(account.shares)} held names differ by more than 2 %)" if len(wrong) > 1 else ""
     raise AccountError(
-        f"{name}: the holdings show a price of {price:g} and the data end at {close:g}, {close / price - 1.0:+.1%}{many}. "
-        f"{explained(price, close)} Bring prices as they are quoted, of the date of the holdings"
+        f"{name}: its price is {price:g} in the holdings and {close:g} at the end of the data, {close / price - 1.0:+.1%}{many}. "
+        f"{explained(price, close)} Use quoted prices of the same date in both"
     )
 
 
@@ -45,5 +45,5 @@ def explained(price: float, close: float) -> str:
     for new, old in SPLITS:
         for text, ratio in ((f"{new}-for-{old} split", new / old), (f"{old}-for-{new} reverse split", old / new)):
             if abs(price / close / ratio - 1.0) <= TOLERANCE:
-                return f"That is the ratio of a {text}, which one of the two has not seen."
-    return "Prices that are adjusted for dividends, rebased or old make wrong share counts."
+                return f"That is the ratio of a {text}, which one of the two does not contain."
+    return "Prices that are adjusted for dividends, rebased or out of date give wrong share counts."

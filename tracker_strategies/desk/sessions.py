@@ -24,25 +24,25 @@ def until(panel: MarketPanel, as_of: Any) -> MarketPanel:
         if np.isnat(day):
             raise ValueError
     except (TypeError, ValueError):
-        raise ParameterError(f"as_of={as_of!r} is no date; write YYYY-MM-DD") from None
+        raise ParameterError(f"as_of={as_of!r} is not a date; write YYYY-MM-DD") from None
     days = panel.dates.astype("datetime64[D]")
     stop = int(np.searchsorted(days, day, side="right"))
     if not stop or days[stop - 1] != day:
-        near = f"the last before it is {panel.day(stop - 1)}" if stop else f"the first is {panel.day(0)}"
-        raise DataError(f"as_of={day}: the data have no bar of that date; {near}, the newest {panel.day(-1)}")
+        near = f"the last bar before it is of {panel.day(stop - 1)}" if stop else f"the first bar is of {panel.day(0)}"
+        raise DataError(f"as_of={day}: the data have no bar of that date; {near}, the newest of {panel.day(-1)}")
     return panel if stop == panel.n_bars else panel.rows(0, stop)
 
 
 def check_session(panel: MarketPanel, calendar: str = "XNYS", *, as_of: Any = None, now: datetime | None = None) -> str:
-    """Refuse a panel whose last bar is not that of the last completed session.
+    """Refuse a panel unless its last bar is of the last completed session.
 
     Parameters
     ----------
     panel : MarketPanel
     calendar : str, default "XNYS"
-        Exchange whose sessions count, as exchange_calendars calls it; several with blanks between them.
+        Exchange whose sessions count, by its code in exchange_calendars; several separated by spaces.
     as_of : date, optional
-        The date of the last bar, said on purpose: then the data may be old. A session that is still open stays refused.
+        The date of the last bar, given to confirm that the data may be old. A session that is still open is refused in any case.
     now : datetime, optional
         The present time; by default that of this computer.
 
@@ -62,7 +62,7 @@ def check_session(panel: MarketPanel, calendar: str = "XNYS", *, as_of: Any = No
     moment = np.datetime64((now or datetime.now(UTC)).astimezone(UTC).replace(tzinfo=None), "ns")
     last = panel.day(-1)[:10]
     if last > sessions[-1]:
-        raise DataError(f"the last bar is of {last}, and the calendar {code} ends on {sessions[-1]}; update exchange_calendars")
+        raise DataError(f"the last bar is of {last}, but the calendar {code} ends on {sessions[-1]}; update exchange_calendars")
     place = int(np.searchsorted(sessions, last))
     known = place < len(sessions) and sessions[place] == last
     done = int(np.searchsorted(closes, moment, side="right")) - 1
@@ -71,22 +71,23 @@ def check_session(panel: MarketPanel, calendar: str = "XNYS", *, as_of: Any = No
     if known and place > done and panel.periods_per_year <= 260.0:
         state = f"closes at {_time(closes[place])} UTC" if opens[place] <= moment else f"opens at {_time(opens[place])} UTC"
         raise DataError(
-            f"the last row is of {last}, whose session at {code} {state}: its close is not known yet. Wait for it, or say "
-            f"--as-of {newest} to leave the row out"
+            f"the last row is of {last}, whose session at {code} {state}: its close is not known yet. Wait for it, or give "
+            f"--as-of {newest} to ignore the row"
         )
     if as_of is not None:
-        return f"as of {last}, as asked; {code} has completed {newest}"
+        return f"as of {last}, as requested; the last completed session of {code} is {newest}"
     if not known and daily:
         raise DataError(
-            f"the last bar is of {last}, which is no session of {code}; name the exchange with --calendar, or --as-of {last}"
+            f"the last bar is of {last}, which is not a session of {code}; name the exchange with --calendar, or accept "
+            f"the date with --as-of {last}"
         )
     lag = _LAG.get(panel.periods_per_year, 0)
     if last < newest and (np.datetime64(newest) - np.datetime64(last)).astype(int) > lag:
         raise DataError(
-            f"the data are stale: their last bar is of {last}, and {code} has completed {newest}. Bring them up to date, or say "
-            f"--as-of {last} if that is meant"
+            f"the data are stale: their last bar is of {last}, but the last completed session of {code} is {newest}. Update the "
+            f"data, or give --as-of {last} to use them as they are"
         )
-    return f"the last bar, {last}, is that of the last completed session of {code}"
+    return f"the last bar, {last}, is of the last completed session of {code}"
 
 
 def next_session(panel: MarketPanel, calendar: str = "XNYS") -> str:

@@ -47,7 +47,7 @@ class StateFolder:
     def learned(self, panel: MarketPanel, tracker: Tracker) -> tuple[Tracker, Bar, list[str]]:
         """The tracker after all bars of a panel, from the kept state if it fits, and what a user should know."""
         found, why = self._read(panel)
-        notes = [] if not why else [f"{self.folder / FILE}: {why}; learned from the first bar"]
+        notes = [] if not why else [f"{self.folder / FILE} was not used: {why}; learned from the first bar"]
         point, kept = found if found is not None else (None, -1)
         if point is None:
             bar = learn(panel, tracker)
@@ -66,27 +66,27 @@ class StateFolder:
         try:
             told = json.loads(file.read_text(encoding="utf-8"))
             if told["format"] != FORMAT:
-                return None, f"a state of another format ({told['format']})"
+                return None, f"it has another format ({told['format']})"
             bound, rows, data = told["bound_to"], int(told["rows"]), str(told["data"])
             digests = [np.frombuffer(base64.b64decode(told[k], validate=True), dtype="<u8") for k in ("by_row", "by_name")]
             if not isinstance(bound, dict) or rows < 1 or len(digests[0]) != rows:
                 raise ValueError("parts of it are missing")
             for key, value in self.bound_to.items():
                 if bound.get(key) != value:
-                    return None, f"kept with {_WORDS.get(key, key)}"
+                    return None, f"it was kept with {_WORDS.get(key, key)}"
             if rows > panel.n_bars:
                 return None, LATER
             if panel.rows(0, rows).fingerprint() != data:
                 return None, _changed(panel, rows, *digests)
             return (Checkpoint.from_text(str(told["checkpoint"])), rows - 1), ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, binascii.Error) as problem:
-            return None, f"it cannot be used ({' '.join(str(problem).split()) or type(problem).__name__})"
+            return None, f"it cannot be read ({' '.join(str(problem).split()) or type(problem).__name__})"
 
     def _write(self, panel: MarketPanel, tracker: Tracker, bar: Bar) -> list[str]:
         """Keep the state, whole or not at all."""
         text = Checkpoint(tracker, bar, Balance(0.0, np.zeros(panel.n_assets)), False).to_text()
         if text is None:
-            return ["no state was kept: a learner or a function of your own cannot be written down"]
+            return ["no state was kept: a learner or function defined by you cannot be stored"]
         by_row, by_name = _digests(panel, panel.n_bars)
         told = {
             "format": FORMAT,
@@ -108,7 +108,7 @@ class StateFolder:
 
 
 #: A state that is ahead of the data is left alone.
-LATER = "it is of a later session than the last bar, and stays as it is"
+LATER = "it is of a later session than the last bar; the file is unchanged"
 _WORDS = {
     "strategy": "another strategy",
     "params": "other parameters or limits",

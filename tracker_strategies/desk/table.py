@@ -193,7 +193,9 @@ class OrderList:
     ) -> list[str]:
         """Lines below the table."""
         count = {side: int((table["side"] == side).sum()) for side in ("sell", "buy")}
-        told = "no orders: what is held is what was decided" if not len(table) else f"{count['sell']} sells, {count['buy']} buys"
+        told = (
+            "no orders: the holdings are already as decided" if not len(table) else f"{count['sell']} sells, {count['buy']} buys"
+        )
         lines = [
             f"{told}; turnover {figures['turnover']:.2%} of an account of {value:,.2f}, costs {figures['cost']:,.2f}",
             f"cash after: {figures['cash_after']:,.2f} ({figures['cash_after'] / value:.2%})",
@@ -212,8 +214,8 @@ class OrderList:
         lines += not_traded(self.decision.tracker, self.panel.symbols, self.decision.bar, self.sizes, deltas, value)
         if count["buy"] and figures["gap_covered"] is not None:
             lines.append(
-                f"the cash pays for buys that open up to {max(figures['gap_covered'], 0.0):.2%} higher, all sells at their last "
-                "price; beyond it all buys have to shrink by one factor (--gap 1% reserves for that)"
+                f"the cash pays for buys that open up to {max(figures['gap_covered'], 0.0):.2%} higher, if all sells fill at "
+                "their last price; beyond that, all buys must be reduced by one factor (--gap 1% keeps cash for it)"
             )
         second = table[table["batch"] == 2]
         if len(second):

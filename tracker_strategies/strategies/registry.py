@@ -216,5 +216,5 @@ def unknown_to(params: Iterable[str], classes: Mapping[str, type[TrackerStrategy
     for key in params:
         without = [label for label, cls in classes.items() if key not in default_params(cls)]
         if without:
-            found.append(f"{key} is no parameter of {', '.join(without)}: run without it")
+            found.append(f"{key} is not a parameter of {', '.join(without)} and is ignored there")
     return found

@@ -208,5 +208,5 @@ def test_bad_weights_later_change_nothing():
 
 
 def test_it_is_in_holdings_already():
-    with pytest.raises(ParameterError, match="does not go on from the weights"):
+    with pytest.raises(ParameterError, match="does not compute its next weights from those it holds"):
         Holdings(4, learner=ShareCounts(4))

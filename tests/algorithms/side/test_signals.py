@@ -47,7 +47,7 @@ def test_a_gradient_alone_is_enough() -> None:
     both = mine + SwitchingCost(0.01)
     exact = NegativeLogReturn() + SwitchingCost(0.01)
     np.testing.assert_allclose(both.prox(v, 0.1, Simplex(), at), exact.prox(v, 0.1, Simplex(), at), rtol=0, atol=1e-9)
-    with pytest.raises(ParameterError, match="without a function for its value"):
+    with pytest.raises(ParameterError, match="has no function for its value"):
         mine.value(w, at)
     with pytest.raises(InputError, match="gradient"):
         UserDefined(lambda z, at: np.full(3, np.nan)).prox(v, 0.1, Simplex(), at)
@@ -68,5 +68,5 @@ def test_learners_with_functions_can_be_copied_and_restored_by_hand() -> None:
         PAS.from_state(learner.state_dict(), side=learner.side),
     ):
         np.testing.assert_array_equal(twin.update(x, y), learner.clone().update(x, y))
-    with pytest.raises(ParameterError, match="handed over again"):
+    with pytest.raises(ParameterError, match="pass the term again"):
         PAS.from_state(learner.state_dict())

@@ -202,13 +202,13 @@ def test_rounds_without_a_view_do_not_make_a_tilt_look_safe() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Budgeted(N, learner=PAS(N)), "plain must be the tracker without its tilt"),
-        (lambda: Budgeted(N, learner=PAS(N), plain=PAS(N, feasible=CappedSimplex(0.5))), "must share one set"),
+        (lambda: Budgeted(N, learner=PAS(N)), "plain must be given for .*: the tracker without its tilt"),
+        (lambda: Budgeted(N, learner=PAS(N), plain=PAS(N, feasible=CappedSimplex(0.5))), "must have the same feasible set"),
         (lambda: Budgeted(N, learner=PAS(N), plain=PA(3)), "for 4 assets"),
         (lambda: Budgeted(N, learner=MultiTargetPA(N, n_targets=2), plain=PA(N)), "one target"),
         (lambda: Tilted(N, learner=Budgeted(N, learner=PAS(N), plain=PA(N))), "Tilted goes inside Budgeted"),
         (lambda: Vote(N, members=[Budgeted(N, learner=PAS(N), plain=PA(N))]), "Vote goes inside Budgeted"),
-        (lambda: Holdings(N, learner=Budgeted(N, learner=PAS(N), plain=PA(N))), "put it around them"),
+        (lambda: Holdings(N, learner=Budgeted(N, learner=PAS(N), plain=PA(N))), "put Holdings around each of them"),
         (
             lambda: Budgeted(N, learner=PAS(N), plain=PA(N), max_tracking_error="2 percent"),
             "max_tracking_error must be a fraction",

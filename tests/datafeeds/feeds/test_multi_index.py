@@ -11,7 +11,7 @@ from datafeeds import DataError, ExchangeRate, Market, MarketPanel, MultiIndexDa
 from datafeeds.markets.closing_times import closing_instants
 from tests.markets import random_panel
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*left off:datafeeds.errors.DataWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*dropped:datafeeds.errors.DataWarning")
 
 NAN = np.nan
 # January 2024: New York rests on the 1st and 15th, Tokyo on the 1st to 3rd and the 8th.
@@ -215,14 +215,14 @@ def test_prices_are_converted_at_the_rate_known_at_the_decision():
 def test_a_gap_in_the_rates_is_an_error_unless_the_last_may_stand():
     markets = {"NY": new_york(currency="USD"), "T": tokyo(currency="JPY")}
     holes = yen().drop(pd.DatetimeIndex(["2024-01-11", "2024-01-12"]))
-    with pytest.raises(DataError, match=r"rate of JPY for 2024-01-11 \(2 such dates; the last one is of 2024-01-10\)"):
+    with pytest.raises(DataError, match=r"rate of JPY for 2024-01-11 \(2 dates without a rate; the last one is of 2024-01-10\)"):
         join_markets(markets, fx={"JPY": holes})
-    with pytest.raises(DataError, match=r"JPY for 2024-01-12 \(1 such dates"):
+    with pytest.raises(DataError, match=r"JPY for 2024-01-12 \(1 dates without a rate"):
         join_markets(markets, fx={"JPY": holes}, fx_carry=1)
     carried = join_markets(markets, fx={"JPY": holes}, fx_carry=2)
     assert column(carried, "SONY")["01-12"] == pytest.approx(tokyo().prices["SONY"]["2024-01-12"] * yen()["2024-01-10"])
     assert np.datetime64("2024-01-08") in join_markets(markets, fx={"JPY": yen()}).dates  # no price needs a rate, there is none
-    with pytest.raises(DataError, match=r"JPY for 2024-01-04 .*there is none before"):
+    with pytest.raises(DataError, match=r"JPY for 2024-01-04 .*none is earlier"):
         join_markets(markets, fx={"JPY": yen()[3:]})
     ended_long_ago = pd.Series([0.01], index=pd.DatetimeIndex(["2020-01-02"]))
     with pytest.raises(DataError, match=r"JPY for 2024-01-04 .*the last one is of 2020-01-02"):
@@ -251,7 +251,7 @@ ERRORS = {
     ),
     "name in two markets": (
         lambda: join_markets({"NY": new_york(), "T": Market(prices(TOKYO_DAYS, "NKY", "AAPL"), "NKY", "Asia/Tokyo", "15:30")}),
-        UniverseError, "'AAPL' stands in the markets NY and T",
+        UniverseError, "'AAPL' appears in the markets NY and T",
     ),
     "time zone": (
         lambda: join_markets({"NY": Market(prices(NY_DAYS, "SPX", "A"), "SPX", "America/Gotham", "16:00")}),
@@ -263,14 +263,14 @@ ERRORS = {
     ),
     "currency without a rate": (
         lambda: join_markets({"NY": new_york(currency="USD"), "T": tokyo(currency="JPY")}),
-        DataError, "market T is quoted in JPY, and there is no rate",
+        DataError, "market T is quoted in JPY, but no exchange rate is given",
     ),
     "rate that is none": (
         lambda: join_markets({"NY": new_york(currency="USD"), "T": tokyo(currency="JPY")}, fx={"JPY": -yen()}),
         DataError, "rate of JPY: .* is -0.01",
     ),
     "decision market": (
-        lambda: join_markets({"NY": new_york()}, decision="LONDON"), UniverseError, "'LONDON' is no market; choose one of NY",
+        lambda: join_markets({"NY": new_york()}, decision="LONDON"), UniverseError, "'LONDON' is not a market; choose one of NY",
     ),
     "no target": (
         lambda: join_markets({"NY": Market(prices(NY_DAYS, "A"), (), "America/New_York", "16:00")}), UniverseError, "no target",
@@ -282,7 +282,7 @@ ERRORS = {
     ),
     "intraday": (
         lambda: join_markets({"NY": Market(prices(NY_DAYS + pd.Timedelta("9h"), "SPX", "A"), "SPX", "UTC", "16:00")}),
-        DataError, "2024-01-02T09:00 is no session date",
+        DataError, "2024-01-02T09:00 is a time within a day",
     ),
     "carry": (
         lambda: join_markets({"NY": new_york(currency="USD"), "T": tokyo(currency="JPY")}, fx={"JPY": yen()}, fx_carry=-1),

@@ -98,7 +98,7 @@ def test_an_unknown_exchange_or_a_time_before_its_calendar_is_named():
     pytest.importorskip("exchange_calendars")
     with pytest.raises(DataError, match="no calendar named 'WALL'"):
         check_sessions(load_sample(), "WALL")
-    with pytest.raises(DataError, match="XTKS does not reach from 1980"):
+    with pytest.raises(DataError, match="XTKS does not cover 1980"):
         expected_sessions("XTKS", "1980-01-01", "1981-01-01")
 
 
@@ -152,7 +152,7 @@ def test_bars_cannot_be_made_finer():
     weekly = resample(load_sample(), "weekly")
     with pytest.raises(DataError, match="cannot be made finer"):
         resample(weekly, "daily")
-    with pytest.raises(DataError, match="bars of 1 week, bars of 1 hour are asked for"):
+    with pytest.raises(DataError, match="bars of 1 week, but bars of 1 hour were asked for"):
         resample(weekly, "hourly")
     for unknown in ("fortnightly", "7 minutes", "0 hours", 3):
         with pytest.raises(DataError, match="choose one of hourly, daily, weekly, monthly"):

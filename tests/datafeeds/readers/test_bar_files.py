@@ -151,13 +151,13 @@ def test_rows_without_a_close_are_no_bars(tmp_path):
 LONG = "date,ticker,close\n2024-01-01,INDEX,1\n2024-01-01,A,1\n2024-01-02,INDEX,1\n2024-01-02,A,1\n"
 REFUSED = {
     "row twice": (LONG + "2024-01-02,A,2\n", DataError, "A has two rows on 2024-01-02"),
-    "no name": (LONG + "2024-01-03,,2\n", DataError, "row 5 has nothing in column 'ticker'"),
+    "no name": (LONG + "2024-01-03,,2\n", DataError, "row 5 is empty in column 'ticker'"),
     "text": (LONG.replace("INDEX,1", "INDEX,one", 1), DataError, "'close' holds text .* 'one' in row 1"),
     "bad date": (LONG + "someday,A,2\n", DataError, "row 5 .*'someday'"),
     "no date": (LONG + ",A,2\n", DataError, "row 5 has no date"),
     "negative": (LONG.replace("A,1", "A,-1", 1), DataError, "close of A on 2024-01-01 is -1"),
     "infinite": (LONG.replace("A,1", "A,inf", 1), DataError, "A on 2024-01-01 is inf"),
-    "no target": (LONG.replace("INDEX", "SPX"), UniverseError, "'INDEX' to track among SPX, A"),
+    "no target": (LONG.replace("INDEX", "SPX"), UniverseError, "'INDEX' among SPX, A; name the index"),
     "only the target": ("date,ticker,close\n2024-01-01,INDEX,1\n2024-01-02,INDEX,2\n", UniverseError, "no asset"),
     "short row": (LONG + "2024-01-03,A\n", DataError, "2 fields, the header has 3"),
     "lone open": (LONG.replace("close\n", "close,open\n").replace(",1\n", ",1,\n"), DataError, "open of A on 2024-01-01 is nan"),

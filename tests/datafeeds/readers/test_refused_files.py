@@ -30,7 +30,7 @@ REFUSED = {
     "row too short": (GOOD + "2020-01-04,103\n", DataError, ["2020-01-04,103", "2 fields", "4"]),
     "row too long": (GOOD.replace("101,", "101,1,"), DataError, ["2020-01-02", "5 fields", "4"]),
     "text price": (GOOD.replace(",21", ",n.a. x"), DataError, ["'B'", "2020-01-02", "'n.a. x'", "row 2"]),
-    "thousands": (GOOD.replace("101", '"1,010"'), DataError, ["decimal comma", "thousands", "--decimal"]),
+    "thousands": (GOOD.replace("101", '"1,010"'), DataError, ["ambiguous", "thousands", "--decimal"]),
     "point and comma": (GOOD.replace("101", '"1,01"').replace("102", "1.5"), DataError, ["'INDEX'", "'1,01'", "2020-01-02"]),
     "truth value": (GOOD.replace(",20", ",True").replace(",21", ",True"), DataError, ["'B'", "'True'"]),
     "long table": ("date,ticker,close\n2020-01-01,X,1\n2020-01-01,Y,2\n", DataError, ["'ticker'", "'X'", "pivot"]),

@@ -127,7 +127,7 @@ def test_dates_that_only_one_of_index_and_prices_has_are_gaps_inside_and_left_of
     assets, index = closes().drop(columns="^GSPC"), closes()["^GSPC"]
     panel = open_source(assets, index.iloc[3:-2])
     assert panel.n_bars == 55
-    assert "5 dates of the prices outside the index ^GSPC left off" in panel.read_as
+    assert "5 dates of the prices outside those of the index ^GSPC dropped" in panel.read_as
     with pytest.raises(DataError, match=r"\^GSPC has no value on .*gaps='freeze'"):
         open_source(assets, index.drop(index.index[7]))
     assert open_source(assets, index.drop(index.index[7]), gaps="freeze").n_bars == 60
@@ -138,7 +138,7 @@ SAID = {
     "month_first.csv": ["month first"],
     "shuffled.csv": ["rows sorted by date"],
     "twice.csv": ["rows sorted by date", "4 identical rows dropped"],
-    "preamble.csv": ["2 lines above the header left out"],
+    "preamble.csv": ["2 lines above the header skipped"],
     "prices.xlsx": ["sheet 'Prices'"],
     "wide.csv": [],
     "utc.csv": ["stamps with a time zone as sessions of XNYS"],
@@ -188,12 +188,12 @@ REFUSED = {
         "x.csv",
         None,
         DataError,
-        r"2020-01-07 stands twice .*values \(\^GSPC",
+        r"2020-01-07 appears twice .*values \(\^GSPC",
     ),
     "another close in a long table": (text(LONG), "x.csv", None, DataError, "A has two rows on 2020-01-01, with different"),
     "an index among the assets": (csv(closes()), "x.csv", "AAPL", UniverseError, r"'\^GSPC' looks.*--exclude \^GSPC.*--only"),
     "an index called INDEX": (csv(INDEX), "x.csv", "AAPL", UniverseError, "'INDEX' looks like an index.*--exclude INDEX"),
-    "three layers": (parquet(pd.concat({"a": bars()}, axis=1)), "x.parquet", None, UniverseError, "layers"),
+    "three layers": (parquet(pd.concat({"a": bars()}, axis=1)), "x.parquet", None, UniverseError, "two levels"),
     "tuples without fields": (parquet(pd.concat({"a": closes()}, axis=1)), "x.parquet", None, UniverseError, "tuples.*neither"),
     "two sheets": (lambda f: excel(f / "x.xlsx", closes(), others=["B"]), "x.xlsx", None, DataError, "x.xlsx:Prices"),
     "no such sheet": (lambda f: excel(f / "x.xlsx", closes()), "x.xlsx:Nope", None, DataError, "no sheet 'Nope'.*Prices"),

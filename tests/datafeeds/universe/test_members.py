@@ -87,7 +87,7 @@ def test_the_mask_is_part_of_the_panel():
     assert panel.rows(2, 7).members is None  # all are members there: nothing to say
     with pytest.raises(ValueError, match="read-only"):
         panel.members[0, 0] = False
-    with pytest.raises(DataError, match="members must be True or False in shape"):
+    with pytest.raises(DataError, match="members must be an array of True and False with shape"):
         MarketPanel(
             PANEL.dates, PANEL.symbols, PANEL.close, PANEL.targets, PANEL.target_close, members=np.ones((3, 3), dtype=bool)
         )
@@ -101,7 +101,7 @@ BAD_MEMBERS = {
         "two spells of S0 overlap: 1678-01-01..2020-01-05 and 2020-01-05",
     ),
     "no date": ("symbol,from,to\nS0,soon,\n", "row 1 of the date column 'from' reads 'soon'"),
-    "no symbol": ("symbol,from,to\n,,\n", "row 1 has nothing in column 'symbol'"),
+    "no symbol": ("symbol,from,to\n,,\n", "row 1 is empty in column 'symbol'"),
     "empty": ("", "empty"),
 }
 
@@ -199,7 +199,7 @@ def test_sectors_are_a_mapping_as_the_strategies_take_it(write):
         read_sectors(file, column="region")
     with pytest.raises(UniverseError, match=r"none of the 1 assets \(Y, ...\)"):
         read_sectors(file, ["Y"])
-    with pytest.raises(UniverseError, match="S0 stands in two sectors, Tech and Energy"):
+    with pytest.raises(UniverseError, match="S0 has two sectors, Tech and Energy"):
         read_sectors(write("symbol,sector\nS0,Tech\nS0,Energy\n"))
     with pytest.raises(DataError, match="no column 'sector' among symbol, name"):
         read_sectors(write("symbol,name\nS0,Zero\n"))

@@ -16,7 +16,7 @@ from tests.datafeeds.yahoo.market import START, statuses
         ({"tickers": "AAA, ,"}, None, ""),
         ({"tickers": "AAA,B B"}, UniverseError, "'B B' is not a ticker"),
         ({"tickers": "US0378331005"}, UniverseError, "is an ISIN"),
-        ({"tickers": "AAA,^GEN"}, UniverseError, r"\^GEN is the index and cannot be an asset too"),
+        ({"tickers": "AAA,^GEN"}, UniverseError, r"\^GEN is the index and cannot be an asset, too"),
         ({"tickers": "nowhere/list.txt"}, DataError, "no such file of tickers: nowhere/list.txt"),
         ({"index": []}, UniverseError, "no index to track"),
         ({"start": "2023-02-01", "end": "2023-01-01"}, DataError, "start 2023-02-01 is after end 2023-01-01"),

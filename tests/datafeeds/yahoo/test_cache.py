@@ -194,7 +194,7 @@ def test_a_full_disk_leaves_the_older_file(cache):
     process = child(FULL_DISK, cache.root.parent)
     said = process.communicate(timeout=60)[0]
     assert "File too large" in said
-    assert "the older file is untouched" in said
+    assert "the older file is unchanged" in said
     assert same(cache.read("AAA"), series())
     assert not list(cache.series.glob(f"*{UNFINISHED}"))
 

@@ -62,9 +62,9 @@ def test_the_table_tells_the_outcome_of_every_series(fetch, capsys):
     shown = capsys.readouterr()
     rows = [line.split() for line in shown.out.splitlines()]
     assert ["^GEN", "fetched", "60", str(DAYS[0]), str(DAYS[-1])] in rows
-    assert ["NIX", "not", "found", "-", "-", "-", "Yahoo", "does", "not", "know", "it"] in rows
+    assert ["NIX", "not", "found", "-", "-", "-", "Yahoo", "does", "not", "know", "this", "ticker"] in rows
     assert "3 series: 2 fetched, 1 not found" in shown.out
-    assert "left out  NIX: not found: Yahoo does not know it" in shown.err
+    assert "left out  NIX: not found: Yahoo does not know this ticker" in shown.err
 
 
 def test_a_long_report_shows_what_is_not_as_it_should_be(yahoo, fetch, capsys):
@@ -120,9 +120,9 @@ def test_offline_works_from_the_cache_alone(yahoo, fetch, tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"out": "prices.xlsx"}, OutputError, "end its name with .parquet or .csv"),
-        ({"out": "nowhere/at/all/prices.csv"}, OutputError, "is no folder"),
-        ({"out": "."}, OutputError, "cannot tell how to write"),
+        ({"out": "prices.xlsx"}, OutputError, "use a name that ends with .parquet or .csv"),
+        ({"out": "nowhere/at/all/prices.csv"}, OutputError, "is not a folder"),
+        ({"out": "."}, OutputError, "the format of . is unknown"),
         ({"adjust": "dividends"}, DataError, "adjust='dividends' is unknown"),
         ({"policy": "lenient"}, DataError, "policy='lenient' is unknown"),
         ({"mode": "cached"}, DataError, "mode='cached' is unknown"),

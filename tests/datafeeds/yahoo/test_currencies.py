@@ -66,7 +66,7 @@ def test_the_index_is_converted_as_well(fetch, yahoo):
 
 
 def test_a_rate_that_is_not_there_is_named(fetch, yahoo):
-    with pytest.raises(DataError, match=r"\^FTSE has a price on 2023-01-02, and the exchange rate GBPUSD=X begins on 2023-01-05"):
+    with pytest.raises(DataError, match=r"\^FTSE has a price on 2023-01-02, but the exchange rate GBPUSD=X begins on 2023-01-05"):
         fetch("AAA", index="^FTSE", currency="USD").panel()
     del yahoo.listings["JPYUSD=X"]
     with pytest.raises(FetchError, match=r"no exchange rate: JPYUSD=X not found"):

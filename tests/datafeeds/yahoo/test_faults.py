@@ -36,7 +36,7 @@ LIE = b'{"chart":{"result":null,"error":{"code":"Not Found","description":"No da
 
 #: Each fault, by the name of a ticker, and the outcome that is documented for it.
 STORM = {
-    "GONE": (Fault(404, LIE), Status.NOT_FOUND, "Yahoo does not know it"),
+    "GONE": (Fault(404, LIE), Status.NOT_FOUND, "Yahoo does not know this ticker"),
     "STALLS": (Fault(stall=5.0), Status.TIMED_OUT, "no answer within 1 s"),
     "BREAKS": (Fault(500, b"Internal Server Error"), Status.SERVER_ERROR, "HTTP 500"),
     "LIES": (Fault(503, LIE), Status.SERVER_ERROR, "HTTP 503"),
@@ -196,7 +196,7 @@ def test_after_a_rate_limit_that_lasts_nobody_else_is_asked(yahoo, fetch):
     yahoo.fail("LIMITS", Fault(429, b"Too Many Requests"))
     report = fetch(["LIMITS", "GOOD", "GONE"]).report
     assert [o.status for o in report] == [Status.FETCHED] + [Status.RATE_LIMITED] * 3
-    assert report.of("GOOD").note == "not asked: HTTP 429"
+    assert report.of("GOOD").note == "not requested: HTTP 429"
     assert not any(path.endswith("GOOD") for _, path, _ in yahoo.requests)
 
 
@@ -209,7 +209,7 @@ def test_without_name_servers_everything_is_unreachable(fetch):
     report = fetch(["GONE", "HTML", "HALF", "CUT", "DROPS"], session=NoNameSession(), **past).report
     assert [o.status for o in report] == [Status.CACHED] + [Status.UNREACHABLE] * 5
     assert "DNSError" in report[1].note
-    assert [o.note.startswith("not asked") for o in report[1:]] == [False] * GIVE_UP_AFTER + [True] * (5 - GIVE_UP_AFTER)
+    assert [o.note.startswith("not requested") for o in report[1:]] == [False] * GIVE_UP_AFTER + [True] * (5 - GIVE_UP_AFTER)
     (lost,) = fetch(["GONE", "HTML"], session=NoNameSession()).report
     assert (lost.ticker, lost.status) == ("^GEN", Status.UNREACHABLE)
 
@@ -228,7 +228,7 @@ def test_hosts_that_keep_silent_cost_bounded_time(yahoo, fetch):
     impatient = Patience(timeout=0.2, retries=1, pause=0.01)
     report = fetch(["GOOD", "GONE", "HTML", "HALF", "CUT", "DROPS"], patience=impatient, **past).report
     assert [o.status for o in report] == [Status.CACHED] + [Status.TIMED_OUT] * 6
-    assert sum(o.note.startswith("not asked") for o in report) == 6 - GIVE_UP_AFTER
+    assert sum(o.note.startswith("not requested") for o in report) == 6 - GIVE_UP_AFTER
     # two tries for each of three tickers, and yfinance asks at most four hosts in a try
     assert len(yahoo.requests) <= 2 * GIVE_UP_AFTER * 4
 

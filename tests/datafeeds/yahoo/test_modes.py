@@ -81,4 +81,4 @@ def test_no_day_is_shown_that_some_series_does_not_know_yet(yahoo, fetch, cache)
     panel = fetched.panel()
     assert panel.dates[-1] == cut.index[-1]
     assert np.isfinite(panel.close[-1]).all()
-    assert f"prices end on {cut.index[-1].date()}: BBB is known no further" in fetched.frames("split")[1]
+    assert f"prices end on {cut.index[-1].date()}: there are no later prices of BBB" in fetched.frames("split")[1]

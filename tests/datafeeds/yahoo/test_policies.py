@@ -20,7 +20,7 @@ def test_strict_names_every_series_that_failed(fetch):
 def test_drop_goes_on_and_writes_down_what_was_dropped(fetch):
     panel = fetch("AAA,NIX,BBB").panel(policy="drop")
     assert panel.symbols == ("AAA", "BBB")
-    assert dict(panel.dropped) == {"NIX": "not found: Yahoo does not know it"}
+    assert dict(panel.dropped) == {"NIX": "not found: Yahoo does not know this ticker"}
 
 
 def test_the_index_is_never_dropped(yahoo, fetch):

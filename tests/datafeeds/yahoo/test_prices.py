@@ -96,7 +96,7 @@ def test_impossible_bars_are_mended_and_remarked(yahoo, fetch):
     fetched = fetch("AAA")
     panel = fetched.panel()
     assert (panel.high >= np.fmax(panel.open, panel.close)).all()
-    assert "AAA: 80 bars with a missing or impossible open, high or low were mended" in fetched.frames("split")[1]
+    assert "AAA: 80 bars with a missing or impossible open, high or low were corrected" in fetched.frames("split")[1]
 
 
 def test_days_without_a_price_are_no_bars_and_their_events_move_on(yahoo, fetch, cache):

@@ -144,7 +144,7 @@ def test_ctrl_c_leaves_a_valid_cache_and_the_next_run_goes_on(tmp_path):
         said, errors = process.communicate(timeout=60)
         assert process.returncode == 130, errors
         assert said == ""
-        assert "interrupted: 2 series are up to date in the cache; run the same command again to go on" in errors
+        assert "interrupted: 2 series are up to date in the cache; run the same command again to continue" in errors
         assert "Traceback" not in errors
         assert [cache.read(name) is not None for name in ("^GEN", *TICKERS)] == [True, True, False, False]
         server.faults.clear()

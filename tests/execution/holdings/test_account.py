@@ -84,7 +84,7 @@ def test_positions_of_interactive_brokers_as_they_are_exported(tmp_path: Path) -
         ("symbol,qty\n,3\n", "row 2 has no symbol"),
         ("symbol,qty,price\nAAPL,3,0\n", "a price must be positive"),
         ("symbol,qty\nCASH,3\ncash,4\n", "two rows CASH"),
-        ("symbol,qty,qty\nAAPL,3,4\n", "stands 2 times"),
+        ("symbol,qty,qty\nAAPL,3,4\n", "appears 2 times"),
         ("symbol,qty\nAAPL,1,234\n", "has 3 fields, the header has 2"),
         ('symbol,qty\n"AAPL,3\n', "has 1 fields"),
         ("symbol,qty\nCASH,-5\n", "cash must be"),

@@ -269,7 +269,7 @@ def test_domains_on_the_command_line():
     [
         ("synthetic:n_assets", "must look like key=value"),
         ("synthetic:colour=1", "colour"),
-        ("synthetic:seed=1", "choose the seeds with seeds"),
+        ("synthetic:seed=1", "set the seeds with seeds"),
     ],
 )
 def test_a_bad_synthetic_market_is_refused(source, words):

@@ -78,7 +78,7 @@ def test_what_cannot_be_meant_is_refused(given, words):
 def test_files_that_are_no_tables_of_weights_are_refused(tmp_path):
     for text, words in (
         ("who,weight\nS1,1\n", "no column 'symbol' among who, weight"),
-        ("symbol,weight\nS1,1\nS1,2\n", "S1 stands twice"),
+        ("symbol,weight\nS1,1\nS1,2\n", "S1 appears twice"),
         ("symbol,weight\n", "no rows"),
     ):
         file = tmp_path / "weights.csv"

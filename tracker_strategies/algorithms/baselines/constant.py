@@ -27,9 +27,8 @@ class ConstantWeights(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N) for the checks. While a name is absent, the others share its weight in proportion to theirs; should none of
-    those present have a weight, they are held in equal parts. In :class:`Holdings` what is constant are the shares: bought and
-    held.
+    Cost per round: O(N) for the checks. While a name is absent, the others share its weight in proportion to theirs; if none of
+    those present has a weight, they are held in equal parts. In :class:`Holdings` the share counts are constant: buy and hold.
 
     Examples
     --------
@@ -106,7 +105,7 @@ class PublishedShares(ConstantWeights):
 
     Notes
     -----
-    Cost a round: O(N). A name that is absent keeps its part of the index; the others share it in proportion to theirs.
+    Cost per round: O(N). A name that is absent keeps its part of the index; the others share it in proportion to theirs.
 
     Examples
     --------
@@ -124,7 +123,7 @@ class PublishedShares(ConstantWeights):
         weights = finite_vector("weights", weights, error, self.n_assets)
         if weights.min() < 0.0 or not weights.sum() > 0.0:
             raise error(
-                f"weights must be >= 0 with a positive sum, got {weights.min():g} as the least and {weights.sum():g} in all"
+                f"weights must be >= 0 with a positive sum, got a minimum of {weights.min():g} and a sum of {weights.sum():g}"
             )
         self._wish, self._drifted = weights / weights.sum(), True
         w = self._wish

@@ -34,7 +34,7 @@ class StaticPortfolio(MomentLearner):
         Coefficients: ordinary least squares, of minimum norm where there are more names than rounds; the lasso with `theta`
         names; sparse PLS with one factor of `theta` names.
     window : int, default 100
-        Rounds to fit to; before, the weights rest at the start.
+        Rounds to fit to; before the fit, the weights stay at the start.
     n_targets : int, default 1
         Number of targets q.
     omega : array_like, shape (q,), optional
@@ -46,7 +46,7 @@ class StaticPortfolio(MomentLearner):
     mapping : {"refit", "project", "normalise", "cash"}, default "refit"
         From coefficients to weights.
     max_names : int, optional
-        Most names held.
+        Maximum number of names held.
     ridge : float, default 0.01
         Pull of the refit towards equal weights.
     start : array_like, shape (N,), optional

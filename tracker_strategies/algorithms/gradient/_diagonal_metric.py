@@ -35,11 +35,11 @@ def check_step(W: FeasibleSet, phi: Regulariser, steps: dict[type[FeasibleSet], 
             if phi.name not in names:
                 raise ParameterError(
                     f"regulariser={phi.name!r} has no exact step on {kind.__name__} in the {metric} metric; "
-                    f"there it can be {', '.join(names)}"
+                    f"choose one of {', '.join(names)}"
                 )
             return
     known = ", ".join(kind.__name__ for kind in steps)
-    raise ParameterError(f"feasible={W!r} cannot be projected on in the {metric} metric; choose one of {known}")
+    raise ParameterError(f"feasible={W!r} has no projection in the {metric} metric; choose one of {known}")
 
 
 class DiagonalMetric:
@@ -86,7 +86,7 @@ def project(W: FeasibleSet, y: Array, H: Array | float) -> Array:
         a = np.ones(y.shape[0]) if W.a is None else W.a
         q = a * (float(H.min()) / H)
         return np.asarray(y - ((float(a.dot(y)) - W.b) / float(a.dot(q))) * q)
-    raise ParameterError(f"{W!r} cannot be projected on in a diagonal metric")
+    raise ParameterError(f"{W!r} has no projection in a diagonal metric")
 
 
 def simplex(y: Array, H: Array, total: float) -> Array:

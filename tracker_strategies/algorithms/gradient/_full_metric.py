@@ -80,7 +80,7 @@ class FullMetric:
             a = np.ones(y.shape[0]) if W.a is None else W.a
             q = Q @ ((Q.T @ a) * (float(h.min()) / h))
             return np.asarray(y - ((float(a.dot(y)) - W.b) / float(a.dot(q))) * q)
-        raise ParameterError(f"{W!r} cannot be projected on in a full metric")
+        raise ParameterError(f"{W!r} has no projection in a full metric")
 
 
 def _simplex(y: Array, h: Array, Q: Array, total: float) -> Array:

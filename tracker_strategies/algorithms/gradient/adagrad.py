@@ -86,12 +86,12 @@ class AdaGrad(GradientLearner):
         Composite mirror descent, or the primal-dual method (regularised dual averaging).
     matrix : {"diagonal", "full"}, default "diagonal"
     eta : float, optional
-        Step size, > 0. Default 1.5/N for the squared loss, 0.5/N for the eps-insensitive one: about a weight a round at first.
+        Step size, > 0. Default 1.5/N for the squared loss, 0.5/N for the eps-insensitive one: about a weight per round at first.
         For the hinge loss 1. The theory's choice, the diameter of W over :math:`\sqrt2`, is far too large on a simplex.
     delta : float, default 1e-8
         Floor of the metric, >= 0, in units of gradients. Those of the squared loss on daily returns are about 1e-5;
-        a delta of 1e-3 would drown them. 0 is possible on R^N and boxes only: there an asset without a gradient so far rests
-        (cmd) or is at 0 (rda).
+        a delta of 1e-3 would dominate them. 0 is possible on R^N and boxes only: there an asset that has had no gradient yet
+        keeps its weight (cmd) or has weight 0 (rda).
     regulariser : {"none", "l1", "l2sq", "l2", "linf", "l1l2", "l1linf"}, default "none"
         :math:`\varphi`, see :class:`~tracker_strategies.algorithms.gradient._regularisers.Regulariser` and the table below.
     lam : float, optional
@@ -121,14 +121,14 @@ class AdaGrad(GradientLearner):
     Hyperplane         none, l2sq                                       none, l2sq
     =================  ===============================================  =================
 
-    Cost a round: O(N), and the projection; O(N^3) with the full matrix. State: the weights and N numbers, N more for rda,
+    Cost per round: O(N), and the projection; O(N^3) with the full matrix. State: the weights and N numbers, N more for rda,
     N^2 with the full matrix. For sparse instances in high dimension see :class:`SparseAdaGrad`.
 
     An error of the squared loss up to :math:`10^{-10} \|x_t\|` is rounding and gives no gradient: at an exact solution the
-    weights rest.
+    weights do not change.
 
-    With rda nothing holds the weights where they were: an asset that joins later has a young metric and draws more than its
-    share until that has grown. Where names come and go, cmd is the better choice.
+    With rda the new weights do not depend on the last ones: an asset that joins later has a small metric, and gets more than
+    its share until that has grown. If names come and go, cmd is the better choice.
 
     Regret against any :math:`w^* \in W`, with :math:`\Gamma = \sum_i \|g_{1:T,i}\|` (Theorem 6; cmd):
     :math:`\frac{\delta}{2\eta}\|w^*-w_1\|^2 + \frac{1}{2\eta}\max_t \|w^*-w_t\|_\infty^2\, \Gamma + \eta\, \Gamma`. The first
@@ -180,8 +180,8 @@ class AdaGrad(GradientLearner):
         self.strongly_convex = bool(strongly_convex)
         if self.strongly_convex and (rule != "cmd" or matrix != "diagonal" or eta is None):
             raise ParameterError(
-                "strongly_convex=True is a variant of rule='cmd' with matrix='diagonal' and a step size of your own, "
-                f"eta >= max|g|^2/lam; got rule={rule!r}, matrix={matrix!r}, eta={eta!r}"
+                "strongly_convex=True needs rule='cmd', matrix='diagonal' and a step size eta >= max|g|^2/lam; "
+                f"got rule={rule!r}, matrix={matrix!r}, eta={eta!r}"
             )
         if eta is None:
             eta = default_eta(loss, n_assets)
@@ -189,7 +189,9 @@ class AdaGrad(GradientLearner):
         self.delta = number("delta", delta, least=0.0)
         check_step(feasible, self._phi, diagonal_metric.STEPS if matrix == "diagonal" else full_metric.STEPS, matrix)
         if self.delta == 0.0 and not isinstance(feasible, RealSpace | Box):
-            raise ParameterError(f"delta must be > 0 on {feasible!r}: an asset without a gradient so far would have no metric")
+            raise ParameterError(
+                f"delta must be > 0 on {feasible!r}: otherwise an asset that has had no gradient yet has no metric"
+            )
         self._sum2: Array = np.zeros(self.n_assets)
         self._root: Array | None = np.zeros((self.n_assets, self.n_assets)) if matrix == "full" else None
 
@@ -242,7 +244,7 @@ class AdaGrad(GradientLearner):
     def diagnostics(self) -> dict[str, float]:
         r"""Return loss and prediction of the last round, and the smallest, middle and largest step size :math:`\eta/H_{t,i}`.
 
-        Step sizes are those of assets with a gradient so far; 0 before there is one.
+        Only assets that have had a gradient count; step sizes are 0 before there is one.
         """
         H = self.H[self._sum2 > 0.0]
         steps = self.eta / H if H.size else np.zeros(1)

@@ -54,7 +54,7 @@ class AROW(OnlineAlgorithm):
         Variance of the noise, > 0: the larger, the slower. Default 2.5e-4 N for regression, about :math:`\|x\|^2` of daily
         returns; 1 for classification.
     feasible : FeasibleSet, default Simplex()
-        The set W that :math:`\mu` is projected on; the belief itself knows no constraint.
+        The set W that :math:`\mu` is projected on; the belief itself has no constraint.
     start : array_like, shape (N,), optional
         :math:`\mu` and the weights before the first round; 0 and its projection (uniform on the simplex) by default.
 
@@ -62,12 +62,11 @@ class AROW(OnlineAlgorithm):
     -----
     Regression with the full matrix is recursive least squares with the prior r I and no forgetting:
     :math:`\mu_T = (rI + \sum x x^\top)^{-1} \sum y x`. The covariance is kept as a factor, :math:`\Sigma = L L^\top`, by
-    Potter's update :math:`L \leftarrow L - \beta/(1+\sqrt{r\beta})\, (\Sigma x)(L^\top x)^\top`: it stays positive whatever
-    comes.
+    Potter's update :math:`L \leftarrow L - \beta/(1+\sqrt{r\beta})\, (\Sigma x)(L^\top x)^\top`: it always stays positive.
 
     An asset that leaves is integrated out of the belief. The loss is that of :math:`\mu`, before the projection.
 
-    Cost a round: O(N^2), O(N) with the diagonal, and the projection.
+    Cost per round: O(N^2), O(N) with the diagonal, and the projection.
 
     References
     ----------
@@ -120,7 +119,7 @@ class AROW(OnlineAlgorithm):
     def _sound(self) -> None:
         super()._sound()
         if not (0.0 if self.matrix == "diagonal" else -1.001) <= float(self._factor.min()) <= float(self._factor.max()) <= 1.001:
-            raise ParameterError("_factor must hold variances from 0 to 1, of which it begins, or their root")
+            raise ParameterError("_factor must hold variances from 0 to 1 (it starts at 1), or their square roots")
 
     @property
     def _from_held(self) -> bool:

@@ -60,7 +60,7 @@ class OGD(GradientLearner):
 
     Notes
     -----
-    Cost a round: O(N) and the projection. State: the weights and the time.
+    Cost per round: O(N) and the projection. State: the weights and the time.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class FOBOS(_RootTime):
 
     Notes
     -----
-    Cost a round: O(N) and the projection. State: the weights and the time.
+    Cost per round: O(N) and the projection. State: the weights and the time.
     """
 
 
@@ -170,11 +170,11 @@ class RDA(_RootTime):
     feasible : FeasibleSet, default Simplex()
         The set W, as in :class:`FOBOS`.
     start : array_like, shape (N,), optional
-        :math:`w_1`; the later weights do not depend on it but through the gradients.
+        :math:`w_1`; the later weights depend on it only through the gradients.
 
     Notes
     -----
-    Cost a round: O(N) and the projection. State: the sum of the gradients and the time.
+    Cost per round: O(N) and the projection. State: the sum of the gradients and the time.
     """
 
     _rule = "rda"

@@ -24,8 +24,8 @@ Index = NDArray[np.intp]
 class SparseAdaGrad(Stateful):
     r"""Diagonal AdaGrad that evaluates weights when they are needed (lazily). The numbers are those of :class:`AdaGrad`.
 
-    A coordinate that an instance does not hold has gradient 0, so that its metric rests. Its weight then follows from the round
-    :math:`t_0` it was last touched in: with cmd
+    A coordinate that an instance does not have has gradient 0, so that its metric does not change. Its weight then follows from
+    the last round :math:`t_0` that had it: with cmd
 
     .. math::
 
@@ -34,9 +34,8 @@ class SparseAdaGrad(Stateful):
 
     clipped to its bounds, and with rda from its sum of gradients, :math:`H_i` and t alone.
 
-    This is a class of its own because the contract of a tracker cannot be sparse: it takes N returns and gives N weights, none
-    of them zero as a rule, which is O(N) whatever the learner saves. Here an instance is a list of positions and values, and
-    `weights` is made on demand.
+    This is a separate class because a tracker cannot be sparse: it takes N returns and gives N weights, most of them positive,
+    which costs O(N) in any case. Here an instance is a list of positions and values, and `weights` is computed on demand.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ class SparseAdaGrad(Stateful):
 
     Notes
     -----
-    Cost a round: O(k) for an instance with k entries, some tens of microseconds for a few, at any d. `weights` costs O(d).
+    Cost per round: O(k) for an instance with k entries, some tens of microseconds for a few, at any d. `weights` costs O(d).
     Memory O(d).
 
     References
@@ -101,8 +100,8 @@ class SparseAdaGrad(Stateful):
         one_of("rule", rule, RULES)
         if regulariser not in SEPARABLE or not isinstance(feasible, RealSpace | Box):
             raise ParameterError(
-                f"lazy evaluation takes each weight by itself: regulariser can be {', '.join(SEPARABLE)} and feasible "
-                f"RealSpace or Box, got {regulariser!r} and {feasible!r}; AdaGrad serves the others"
+                f"lazy evaluation updates each weight separately: regulariser must be one of {', '.join(SEPARABLE)} and feasible "
+                f"RealSpace or Box, got {regulariser!r} and {feasible!r}; use AdaGrad for the others"
             )
         self._phi = Regulariser(regulariser, lam, None, self.n_assets)
         self.loss, self.rule, self.regulariser, self.feasible = check_loss(loss), rule, regulariser, feasible
@@ -133,7 +132,7 @@ class SparseAdaGrad(Stateful):
         for y in (1.0, -1.0):
             self.update([0], [0.01], y)
         if not np.isfinite(self.weights).all():
-            raise ParameterError("its weights are not finite")
+            raise ParameterError("the weights of the state must be finite")
 
     # ------------------------------------------------------------------ one round
 

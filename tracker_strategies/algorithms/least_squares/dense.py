@@ -43,16 +43,16 @@ class LeastSquares(OnlineAlgorithm):
             + \tfrac{\bar c_t}{2} \sum_i m_i \left( \pi (w_i - w_{t,i})^2 + \rho (w_i - u_i)^2 \right)
 
     with :math:`\bar c_t` the mean diagonal of the second moments, u the start and m = 1. The weights move a share
-    :math:`\lambda/(\lambda + \pi \bar c)` of the way in a direction of curvature :math:`\lambda`: at once where the past says
-    much, slowly where it says little. That costs no accuracy, halves the turnover several times over, and makes each step a well
-    conditioned problem.
+    :math:`\lambda/(\lambda + \pi \bar c)` of the way in a direction of curvature :math:`\lambda`: at once where the past has much
+    information, slowly where it has little. That costs no accuracy, reduces the turnover to a fraction, and makes each step a
+    well conditioned problem.
 
     Inside :class:`~tracker_strategies.algorithms.Holdings` the past is restated in today's weights, u drifts as it would have if
     it had been bought and held, and :math:`m_i = 1/a_i^2` with the growth :math:`a_i` of the name against the index over some
     five hundred bars: the pull is then much the same for all names in terms of shares.
 
-    With several discounts it is as many learners in one: each has its portfolio, and `weights` is their mean. What is common to
-    all, nearly everything but the solutions, is done once.
+    With several discounts it is several learners in one: each has its portfolio, and `weights` is their mean. What all share,
+    nearly everything but the solutions, is computed once.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ class LeastSquares(OnlineAlgorithm):
     ridge : float, default 0.003
         Pull :math:`\rho \ge 0` to the start; `inertia` + `ridge` must be positive.
     damping : float or sequence of K floats, default 0.5
-        :math:`\nu` in [0, 1]: with 0 a round counts by the square of its returns, so that a few wild weeks may be all that is
-        remembered; with 1 all rounds count alike.
+        :math:`\nu` in [0, 1]: with 0 a round counts by the square of its returns, so that a few volatile weeks may outweigh all
+        others; with 1 all rounds count alike.
     start : array_like, shape (N,), optional
         Uniform by default.
 
     Notes
     -----
-    Cost a round and discount: one rank-one update, and a factorisation, seldom two, for up to 100 names, or some 5 to 20 products
-    with an N x N matrix for more. Memory O(K N^2).
+    Cost per round and discount: one rank-one update, and a factorisation, seldom two, for up to 100 names, or some 5 to 20
+    products with an N x N matrix for more. Memory O(K N^2).
 
     Examples
     --------
@@ -124,7 +124,7 @@ class LeastSquares(OnlineAlgorithm):
         super().__init__(n_assets, feasible=Simplex(), start=start)
         self.gamma, self._gammas = _shares("gamma", gamma)
         if not self._gammas.all():
-            raise ParameterError(f"gamma must not be 0, which would forget everything at once, got {gamma!r}")
+            raise ParameterError(f"gamma must be > 0, because 0 would forget all earlier rounds, got {gamma!r}")
         self.damping, self._dampings = _shares("damping", damping)
         K, N = len(self._gammas), self.n_assets
         if len(self._dampings) not in (1, K):
@@ -132,7 +132,9 @@ class LeastSquares(OnlineAlgorithm):
         self._dampings = self._dampings + np.zeros(K)
         self.inertia, self.ridge = number("inertia", inertia, least=0.0), number("ridge", ridge, least=0.0)
         if self.inertia + self.ridge <= 0.0:
-            raise ParameterError("inertia and ridge are both 0: one of them must make the problem well posed")
+            raise ParameterError(
+                "inertia and ridge are both 0, so that the problem has no unique solution: set one of them above 0"
+            )
         # Second moments C = c B / (a a') in one triangle: discounts and units are factored out, a round is one pass over B.
         self._B: Array = np.zeros((K, N, N))
         self._b: Array = np.zeros((K, N))
@@ -278,7 +280,7 @@ class LeastSquares(OnlineAlgorithm):
         return self._kept(np.array([self._handed_on(row, allowed, stay, left) for row in self._P]))
 
     def diagnostics(self) -> dict[str, float]:
-        """Return the last round's error, the bound of what the solution leaves to gain, and products that it took to know."""
+        """Return the last round's error, the bound of what a better solution could gain, and the number of matrix products."""
         return {"error": self._error, "gap": self._gap, "products": float(self._products)}
 
 
@@ -287,5 +289,5 @@ def _shares(name: str, given: Any) -> tuple[float | list[float], Array]:
     several = isinstance(given, list | tuple | np.ndarray) and np.ndim(given) > 0
     values = [number(name, value, least=0.0) for value in (given if several else [given])]
     if not values or max(values) > 1.0:
-        raise ParameterError(f"{name} must be a number in [0, 1] or several of them, got {given!r}")
+        raise ParameterError(f"{name} must be a number in [0, 1] or a list of such numbers, got {given!r}")
     return values if several else values[0], np.array(values)

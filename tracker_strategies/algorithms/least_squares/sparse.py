@@ -26,18 +26,18 @@ Indices = np.ndarray[Any, np.dtype[np.intp]]
 
 @learner(examples=lambda n: ({"max_names": min(n, 3), "warm_up": 5, "review": 4},))
 class SparseLeastSquares(LeastSquares):
-    r"""Least squares on the K names that are missed most.
+    r"""Least squares on the K names that reduce the error most.
 
-    Every `review` rounds the names are chosen anew: 2 K by forward selection, where those join whose price, over their risk
-    :math:`\sqrt{C_{ii}}`, promises most; then backward elimination, where the quarter with the smallest share of the risk,
-    :math:`w_i \sqrt{C_{ii}}`, is given up again and again until K are left. Names held already count twice. The weights of a new
-    choice are found without inertia; until the next one they move by the rule of :class:`LeastSquares`.
+    Every `review` rounds the names are chosen again: first 2 K by forward selection, which adds the names with the largest price
+    over their risk :math:`\sqrt{C_{ii}}`; then backward elimination, which removes the quarter with the smallest share of the
+    risk, :math:`w_i \sqrt{C_{ii}}`, repeatedly until K are left. Names held already count twice. The weights of a new choice are
+    computed without inertia; until the next choice they move by the rule of :class:`LeastSquares`.
 
     Parameters
     ----------
     n_assets : int
     max_names : int
-        Most names K held; at least 1, and at most N.
+        Maximum number K of names held, from 1 to N.
     review : int, default 20
         Rounds between two choices.
     warm_up : int, default 40
@@ -47,7 +47,7 @@ class SparseLeastSquares(LeastSquares):
 
     Notes
     -----
-    A name that cannot be traded stays and does not count. Cost: that of the weights of K names, and O(N^2 + N K^2) at a review.
+    A name that cannot be traded stays, and is not counted. Cost: that of the weights of K names, and O(N^2 + N K^2) at a review.
     """
 
     _state: ClassVar[tuple[str, ...]] = (*LeastSquares._state, "_chosen", "_rounds")

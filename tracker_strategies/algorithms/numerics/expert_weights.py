@@ -154,10 +154,12 @@ class CoveringShare(Part):
     def _sound(self) -> None:
         t, levels = self._vote.rounds + 1, self._horizon.bit_length()
         if self.levels != levels or len(self._vote.p) != 2 + self._n * levels or t > self._horizon:
-            raise ParameterError(f"levels and _vote must be those of {self._horizon} rounds, and round {t} one of them")
+            raise ParameterError(f"levels and _vote must belong to {self._horizon} rounds, and round {t} must not be after them")
         begun = self._n * sum(t >> i for i in range(levels))  # one interval of length 2^i begins every 2^i rounds
         if self._waiting != self.experts - begun:
-            raise ParameterError(f"_waiting must be {self.experts - begun}, the experts yet to come, got {self._waiting}")
+            raise ParameterError(
+                f"_waiting must be {self.experts - begun}, the number of experts that have not begun, got {self._waiting}"
+            )
 
     @property
     def size(self) -> int:

@@ -54,5 +54,5 @@ def least_squares(K: Array, right: Array) -> Array:
 def shortest_solution(K: Array, right: Array) -> Array:
     """Return the shortest z of those with the least error in K z = right."""
     if not (np.isfinite(K).all() and np.isfinite(right).all()):  # LAPACK would print a line of its own
-        raise np.linalg.LinAlgError("moments that are not finite have no solution")
+        raise np.linalg.LinAlgError("the moments are not finite: there is no solution")
     return np.asarray(np.linalg.lstsq(K, right, rcond=None)[0], dtype=np.float64)

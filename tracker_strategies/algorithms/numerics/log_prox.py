@@ -140,6 +140,6 @@ def log_return_root(prox: Callable[[Array], Array], v: Array, la: float, x: Arra
     else:
         return w
     raise InputError(
-        f"no allowed portfolio keeps 1 + x.w > 0 with returns x down to {float(x.min()):g}: its log return does not exist; "
+        f"no allowed portfolio w has 1 + x.w > 0 for returns x as low as {float(x.min()):g}, so that no log return exists; "
         "returns are fractions (-0.02 is minus two percent) and not below -1"
     )

@@ -30,7 +30,7 @@ from tracker_strategies.errors import ParameterError
     ),
 )
 class APAS(SideInformed):
-    r"""PAS whose threshold learns too.
+    r"""PAS with a threshold that is learned, too.
 
     The round of :class:`PAS` with the threshold :math:`\varepsilon_t` gives :math:`w_{t+1}`. Its optimal value, the Moreau
     envelope :math:`f_t(\varepsilon)` of the side information at :math:`\hat w(\varepsilon)`, is then the loss of the threshold,
@@ -54,7 +54,7 @@ class APAS(SideInformed):
     lam : float, optional
         Trade-off :math:`\lambda > 0`; by default 1/n for the n assets of the round. 0.05 to 0.1 tilt 100 assets visibly.
     nu, D : float, default 1e-4 and 1e-3
-        Domain of the threshold, 0 < nu < D, in units of returns. D is the worst threshold you accept: it drifts towards D.
+        Domain of the threshold, 0 < nu < D, in units of returns. D is the largest threshold you accept: eps drifts towards it.
     eps : float, default 5e-4
         First threshold :math:`\varepsilon_1` in [nu, D].
     G : float, default 1
@@ -75,7 +75,7 @@ class APAS(SideInformed):
 
     Notes
     -----
-    Cost a round: O(N) and one proximal step; with the log return on the simplex less than four projections in all.
+    Cost per round: O(N) and one proximal step; with the log return on the simplex less than four projections in all.
     State: weights, threshold, G and t.
 
     Theorem 2 of the paper, a regret of :math:`2 \sqrt{D^3 G^2 T/\nu}` for the thresholds, is false as printed: its proof needs

@@ -72,7 +72,7 @@ def pa_batch(
     one_of("task", task, TASKS)
     X = real_array("X", X, InputError)
     if X.ndim != 2 or X.shape[0] < 1 or X.shape[1] < 1 or not np.isfinite(X).all():
-        raise InputError(f"X must be a finite matrix with one example a row, got shape {X.shape}")
+        raise InputError(f"X must be a finite matrix with one example per row, got shape {X.shape}")
     Y = np.ones(X.shape[0]) if task == "uniclass" else finite_vector("Y", Y, InputError, X.shape[0])
     if task == "classification":
         Y = np.array([label(float(y)) for y in Y])

@@ -132,7 +132,7 @@ def slait(
     """
     X = real_array("X", X, InputError)
     if X.ndim != 2 or 0 in X.shape or not np.isfinite(X).all():
-        raise InputError(f"X must be a finite matrix with one row a round, got shape {X.shape}")
+        raise InputError(f"X must be a finite matrix with one row per round, got shape {X.shape}")
     r = finite_vector("r", r, InputError, X.shape[0])
     n = X.shape[1]
     check_slait(lam, measure, huber, max_iter, starts, seed)

@@ -54,7 +54,7 @@ class MultiTargetPA(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N + q log q) and the projection. State: the weights.
+    Cost per round: O(N + q log q) and the projection. State: the weights.
 
     Examples
     --------

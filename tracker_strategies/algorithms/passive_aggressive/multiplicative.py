@@ -55,8 +55,8 @@ class MultiplicativePA(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N). The loss on the example falls, but not to zero. A weight of zero, of a newcomer say, would stay zero for
-    ever: before an active round it is raised to 1 % of an equal weight. R = 0 is passive.
+    Cost per round: O(N). The loss on the example falls, but not to zero. A weight of zero, for example of a new name, would
+    always stay zero: before an active round it is raised to 1 % of an equal weight. R = 0 is passive.
 
     References
     ----------
@@ -79,7 +79,9 @@ class MultiplicativePA(OnlineAlgorithm):
         super().__init__(n_assets, feasible=Simplex(), start=start)
         self.task, self.scale = one_of("task", task, TASKS), one_of("scale", scale, ("range", "inf"))
         if not (self._w > 0.0).all():
-            raise ParameterError(f"start must be positive everywhere, got {float(self._w.min())} at {int(self._w.argmin())}")
+            raise ParameterError(
+                f"start must be positive everywhere, got {float(self._w.min())} at position {int(self._w.argmin())}"
+            )
         self.eps = number("eps", eps) if task == "classification" else number("eps", eps, least=0.0)
         self._loss = self._tau = 0.0
 

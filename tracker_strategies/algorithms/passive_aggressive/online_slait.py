@@ -29,7 +29,7 @@ LARGEST = MAX_NORM2**0.5
     ),
 )
 class SLAIT(OnlineAlgorithm):
-    r"""Sparse index tracking on the last `window` rounds, fitted anew every `every` rounds; in between the weights rest.
+    r"""Sparse index tracking on the last `window` rounds, fitted again every `every` rounds; in between the weights are constant.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ class SLAIT(OnlineAlgorithm):
     huber : float, default 1e-3
         Error beyond which "hete" and "hdr" grow linearly, in units of returns.
     max_iter : int, default 1000
-        Most iterations of a fit.
+        Maximum number of iterations of a fit.
     accelerate : bool, default True
         Whether fits extrapolate (SQUAREM).
     start : array_like, shape (N,), optional
         Weights before the first fit; uniform by default.
     starts : int, default 8
-        Starts that a fit tries, of which it keeps the best; 1 is the paper's iteration. See :func:`slait`.
+        Number of starts of a fit, which keeps the best; 1 is the paper's iteration. See :func:`slait`.
     seed : int, default 0
         Of these starts.
 
@@ -65,7 +65,7 @@ class SLAIT(OnlineAlgorithm):
     window.
 
     An asset takes part in a fit once it was seen in 80 % of the rounds of the window; until then it keeps the weight it has.
-    A return that was not seen counts as the index's own, which speaks neither for nor against the asset.
+    A missing return counts as that of the index, which is neutral for the asset.
 
     References
     ----------

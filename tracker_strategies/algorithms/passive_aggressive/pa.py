@@ -21,7 +21,7 @@ def aggressiveness(variant: Any, C: Any) -> tuple[float | None, float, float]:
     """Return C of a variant, its default unless given and None for PA; the cap on tau; and what is added to its denominator."""
     one_of("variant", variant, DEFAULT_C)
     if variant == "PA" and C is not None:
-        raise ParameterError(f"C={C!r} has no meaning for variant 'PA'; choose 'PA-I' or 'PA-II', or leave it out")
+        raise ParameterError(f"C={C!r} has no meaning for variant 'PA'; choose 'PA-I' or 'PA-II', or remove C")
     C = DEFAULT_C[variant] if C is None else number("C", C, above=0.0)
     return C, C if variant == "PA-I" else math.inf, 1.0 / (2.0 * C) if variant == "PA-II" else 0.0
 
@@ -43,7 +43,8 @@ def aggressiveness(variant: Any, C: Any) -> tuple[float | None, float, float]:
 class PA(OnlineAlgorithm):
     r"""Passive-aggressive regression with lazy projection.
 
-    Stay while the tracking error is within `eps`; otherwise move as little as possible to bring it there, then project on W:
+    Keep the weights while the error of the round is within `eps`; otherwise change them by as little as possible to bring it
+    within `eps`, then project on W:
 
     .. math::
 
@@ -59,7 +60,7 @@ class PA(OnlineAlgorithm):
     n_assets : int
         Number of assets N.
     eps : float, default 1e-4
-        Half-width of the tube without loss, >= 0, in units of returns: 1e-4 is one basis point a round.
+        Half-width of the tube without loss, >= 0, in units of returns: 1e-4 is one basis point per round.
     variant : {"PA", "PA-I", "PA-II"}, default "PA"
         How far a step may go.
     C : float, optional
@@ -72,7 +73,7 @@ class PA(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N), three passes over the data and the projection. State: the weights.
+    Cost per round: O(N), three passes over the data and the projection. State: the weights.
     The projection may push the error out of the tube again; it is not iterated.
 
     References

@@ -63,7 +63,7 @@ class PAS(SideInformed):
 
     Notes
     -----
-    Cost a round: O(N) and one proximal step, about two projections for the log return. State: the weights.
+    Cost per round: O(N) and one proximal step, about two projections for the log return. State: the weights.
 
     References
     ----------

@@ -69,7 +69,7 @@ class PAClassifier(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N). A margin of exactly :math:`\rho` is passive.
+    Cost per round: O(N). A margin of exactly :math:`\rho` is passive.
 
     References
     ----------
@@ -140,7 +140,7 @@ class PAUniclass(OnlineAlgorithm):
 
     Notes
     -----
-    Cost a round: O(N). `y` plays no role (the paper sets it to 1).
+    Cost per round: O(N). `y` plays no role (the paper sets it to 1).
 
     References
     ----------

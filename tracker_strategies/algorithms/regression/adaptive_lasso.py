@@ -39,7 +39,7 @@ class AdaptiveLasso(MomentLearner):
         Price of a unit, >= 0, the same in all rounds. By default it is chosen in every round and for each target: the size that
         theta names exceed before the sweep.
     sweeps : int, default 1
-        Sweeps a round. With many the coefficients are the minimum, and do not depend on the order of the names.
+        Sweeps per round. With many the coefficients are the minimum, and do not depend on the order of the names.
     forgetting : float or "self" or SelfTuning, default "self"
         :math:`\lambda`, in (0, 1], or the rule that tunes it.
     standardise : bool, default True
@@ -47,7 +47,7 @@ class AdaptiveLasso(MomentLearner):
     mapping : {"refit", "project", "normalise", "cash"}, default "refit"
         From coefficients to weights.
     max_names : int, optional
-        Most names held; `theta` by default.
+        Maximum number of names held; `theta` by default.
     ridge : float, default 0.01
         Pull of the refit towards equal weights.
     warm_up : int, default 20
@@ -59,7 +59,7 @@ class AdaptiveLasso(MomentLearner):
     -----
     The result of a sweep depends on the order of the names, by a little: it is one sweep, not the minimum.
     Self-tuning measures the leverage of a round along the current forecast, :math:`q = (x b)^2/(b^\top C b)`.
-    Cost a round: O(N^2), and O(N) for each coefficient that changes. State: C, M, the coefficients.
+    Cost per round: O(N^2), and O(N) for each coefficient that changes. State: C, M, the coefficients.
 
     References
     ----------

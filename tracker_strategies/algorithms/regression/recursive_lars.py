@@ -44,7 +44,7 @@ class RecursiveLars(MomentLearner):
     mapping : {"refit", "project", "normalise", "cash"}, default "refit"
         From coefficients to weights.
     max_names : int, optional
-        Most names held; up to q theta by default.
+        Maximum number of names held; up to q theta by default.
     ridge : float, default 0.01
         Pull of the refit towards equal weights.
     warm_up : int, default 20
@@ -117,7 +117,9 @@ class RecursiveLars(MomentLearner):
             k = int(np.count_nonzero(order >= 0))
             names = order[:k]
             if (names < 0).any() or (names >= self.n_assets).any() or len(set(names.tolist())) != k or not signs[:k].all():
-                raise ParameterError(f"_order must name different assets out of {self.n_assets} with their signs, then be -1")
+                raise ParameterError(
+                    f"_order must hold different positions below {self.n_assets}, each with a sign, followed by -1 only"
+                )
 
     def _learn(self, w: Array, x: Array, y: Any, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
         x = self._whole(x, free)

@@ -54,7 +54,7 @@ class RLS(MomentLearner):
     mapping : {"project", "refit", "normalise", "cash"}, default "project"
         From coefficients to weights.
     max_names : int, optional
-        Most names held.
+        Maximum number of names held.
     ridge : float, default 0.01
         Pull of a refit towards equal weights.
     warm_up : int, default 1
@@ -64,7 +64,7 @@ class RLS(MomentLearner):
 
     Notes
     -----
-    Cost a round: a product with half of P and rank-one updates of C and P; every 100 rounds a factorisation, O(N^3).
+    Cost per round: a product with half of P and rank-one updates of C and P; every 100 rounds a factorisation, O(N^3).
     State: C, M, P.
 
     Examples

@@ -275,7 +275,7 @@ def feasible_from_dict(description: dict[str, Any]) -> FeasibleSet:
     if kind not in KINDS:
         load_names(__package__)
     if kind not in KINDS:
-        raise ParameterError(f"a feasible set has kind {', '.join(KINDS)}; got {kind!r}")
+        raise ParameterError(f"the kind of a feasible set must be one of {', '.join(KINDS)}; got {kind!r}")
     try:
         return KINDS[kind](**parameters)
     except TypeError as problem:

@@ -102,7 +102,7 @@ class GroupedSimplex(FeasibleSet):
         wrong = (np.asarray(self.lower) < 0.0) | (np.asarray(self.lower) > np.asarray(self.upper))
         if wrong.any():
             g = int(wrong.argmax())
-            raise ParameterError(f"group {g} has bounds [{self._L[g]:g}, {self._U[g]:g}]: wanted is 0 <= lower <= upper")
+            raise ParameterError(f"group {g} has bounds [{self._L[g]:g}, {self._U[g]:g}]; they must satisfy 0 <= lower <= upper")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as plain values; no cap is None."""
@@ -126,7 +126,9 @@ class GroupedSimplex(FeasibleSet):
         for g, group in enumerate(self.groups):
             reach = float(u[list(group)].sum())
             if reach < self._L[g] - slack:
-                raise ParameterError(f"group {g} must hold {self._L[g]:g}, but its caps u sum to {reach:g}: lower it or raise u")
+                raise ParameterError(
+                    f"group {g} must hold {self._L[g]:g}, but its caps u sum to {reach:g}: lower its lower bound or raise u"
+                )
         least = float(self._L.sum())
         if least > self.total + slack:
             raise ParameterError(f"the lower bounds of the groups sum to {least:g}, more than the total of {self.total:g}")

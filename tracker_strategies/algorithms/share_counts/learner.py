@@ -36,7 +36,7 @@ class ShareCounts(OnlineAlgorithm):
     An index holds a constant number of shares of each name between two reviews. With the prices over the index
     :math:`a_{t,i}`, 1 at the start, holdings v of such an index have the weights :math:`a_t \circ v` at all times, and
     :math:`v \cdot z_t = 0` on every bar for the rows :math:`z_t = a_{t-1} \circ (x_t - y_t)`. With no more bars than names that
-    does not determine v: the prior does. Member k takes :math:`v = v_0 e^r` (log-normal, :math:`\kappa = 0`) or
+    does not determine v; the prior decides. Member k takes :math:`v = v_0 e^r` (log-normal, :math:`\kappa = 0`) or
     :math:`v_0 (1 + r/\kappa)^\kappa` (Box-Cox; 1 is Gaussian) with :math:`r \sim N(0, 1)`, and moves by one Gauss-Newton step per
     bar towards the most plausible
 
@@ -46,8 +46,8 @@ class ShareCounts(OnlineAlgorithm):
             + \tfrac12 \pi_t \bar C_t |r - r_t|^2 \quad \text{s.t. } a_t \cdot v = 1,
 
     where :math:`\pi_t` doubles over the first `ramp` rounds, :math:`\bar C_t` is the mean diagonal of the second moments in r,
-    :math:`\sigma_t^2` the noise of the best member, and :math:`h'` divides a row by its size, and once more if the
-    stack missed it by far (Cauchy). The noise and h' are common to all members: this is one learner with K settings.
+    :math:`\sigma_t^2` the noise of the best member, and :math:`h'` divides a row by its size, and once more if the error of the
+    stack was large (Cauchy). The noise and h' are common to all members: this is one learner with K settings.
 
     The stack is the mean of the members that would have had the least squared error lately, see `rho` and `psi`. The portfolio
     goes a part of the way to it, `eta`, from what prices have made of it: a learner's own portfolio, whatever the account holds.
@@ -61,9 +61,9 @@ class ShareCounts(OnlineAlgorithm):
     ridge : float or sequence of K floats, default (0.01, 0.01, 0.03, 0.001)
         Pull c > 0 to the prior, in units of the noise.
     prior : {"inverse_volatility", "equal"} or a sequence of K of them, default the first for two members, the second for two
-        Holdings :math:`v_0` that are most plausible before anything was seen.
+        Holdings :math:`v_0` that are most plausible before the first bar.
     inertia : float or sequence of K floats, default (3, 3, 1, 3)
-        Pull :math:`\pi > 0` to what the member was.
+        Pull :math:`\pi > 0` to the member's last holdings.
     kappa : float or sequence of K floats, default (0, 2, 0, 1)
         Shape of the prior, >= 0.
     eta : float, default 0.5
@@ -71,22 +71,22 @@ class ShareCounts(OnlineAlgorithm):
     rho : float, default 0.02
         Pull of the stack to equal parts, > 0, in units of the squared error of the best member.
     psi : float, default 0.3
-        Part of the way that the parts of the stack go to the best ones in a round, in (0, 1].
+        Part of the way to the best parts of the stack that they move in a round, in (0, 1].
     clip : float, default 0.7
-        Most that an r moves in a round, > 0.
+        Largest move of an r in a round, > 0.
     robust : float, default 1.5
-        An error of so many times the usual one counts by half, from round 12 on; > 0.
+        An error of this many times the usual one counts by half, from round 12 on; > 0.
     ramp : int, default 150
         Rounds over which inertia doubles, >= 1.
     exact : bool, default False
         Solve each step by factorisation instead of conjugate gradients that end early. It tracks no better.
     prior_weights : array_like, shape (N,), optional
         Known weights of the index at the start, or a proxy of sizes, >= 0: the portfolio and its members start there, and they
-        take the place of the inverse volatility. Later ones may be told by :meth:`publish`.
+        take the place of the inverse volatility. Later ones are given by :meth:`publish`.
 
     Notes
     -----
-    Cost a round and member: one rank-one update and some 4 to 9 products with an N x N matrix, or with the last
+    Cost per round and member: one rank-one update and some 4 to 9 products with an N x N matrix, or with the last
     :math:`8/(1-\gamma)` rows where these are fewer than half the names. `exact` takes O(N^3). A name that lists begins at a tenth
     of its prior in the members, and at 0 in the portfolio; what a name that leaves has held goes to the others in proportion.
 
@@ -165,7 +165,7 @@ class ShareCounts(OnlineAlgorithm):
         return self._stack.p.copy()
 
     def publish(self, weights: Any, *, proxy: bool = False, error: type[ValueError] = InputError) -> None:
-        """Tell the weights of the index as of now: every member goes on from them, and those that pull to the inverse volatility
+        """Give the current weights of the index: every member continues from them, and those that pull to the inverse volatility
         pull to them from now on.
 
         Parameters
@@ -177,7 +177,7 @@ class ShareCounts(OnlineAlgorithm):
         """
         weights = finite_vector("prior_weights", weights, error, self.n_assets)
         if weights.min() < 0.0 or not weights.sum() > 0.0:
-            got = f"{weights.min():g} as the least and {weights.sum():g} in all"
+            got = f"a minimum of {weights.min():g} and a sum of {weights.sum():g}"
             raise error(f"prior_weights must be >= 0 with a positive sum, got {got}")
         self._members.publish(weights)
         if not proxy:

@@ -22,7 +22,7 @@ from tracker_strategies.errors import InputError, ParameterError
 
 
 class Round(NamedTuple):
-    """What is known when the side information of a round is priced, of the k assets that take part in it.
+    """What is known of a round when its side information is evaluated, for the k assets that take part in it.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Round(NamedTuple):
     w : ndarray, shape (k,)
         Their weights during the round.
     signal : ndarray, shape (k,), or None
-        One number per asset that the user handed to ``update(..., signal=...)``.
+        One number per asset, as passed to ``update(..., signal=...)``.
     free : ndarray of bool, shape (N,), or None
         Which of all N assets they are; None means all.
     xx : float or None
@@ -48,7 +48,7 @@ class Round(NamedTuple):
         r"""Return the weights after the returns of the round, :math:`w_i (1 + x_i)/(1 + w \cdot x)`: what is really held."""
         growth = 1.0 + float(self.w.dot(self.x))
         if not growth > 0.0:
-            raise InputError(f"the portfolio lost all it had, 1 + w.x = {growth:g}: there are no holdings to compare with")
+            raise InputError(f"the portfolio lost everything, 1 + w.x = {growth:g}: there are no holdings to compare with")
         held: Array = self.w * (1.0 + self.x) / growth
         return held
 
@@ -136,7 +136,7 @@ class Sum(SideInformation):
         flat: list[SideInformation] = []
         for h in terms:
             if not isinstance(h, SideInformation):
-                raise ParameterError(f"a sum of side information has terms such as NegativeLogReturn(), got {h!r}")
+                raise ParameterError(f"a sum of side information takes terms such as NegativeLogReturn(), got {h!r}")
             flat += list(h.terms) if isinstance(h, Sum) else [h]
         self.terms: tuple[SideInformation, ...] = tuple(flat)
         self.reads_signal = any(h.reads_signal for h in flat)
@@ -213,7 +213,7 @@ def side_from_dict(description: dict[str, Any]) -> SideInformation:
     if term not in TERMS:
         load_names(__package__)
     if term not in TERMS:
-        raise ParameterError(f"side information has term {', '.join(TERMS)}; got {term!r}")
+        raise ParameterError(f"the term of side information must be one of {', '.join(TERMS)}; got {term!r}")
     if "terms" in parameters:
         parameters["terms"] = [side_from_dict(h) for h in parameters["terms"]]
     try:
@@ -238,7 +238,7 @@ def checked_signal(signal: Any, side: SideInformation, n_assets: int) -> Array |
     if signal is None:
         return None
     if not side.reads_signal:
-        raise InputError(f"nobody reads the signal: the side information is {side!r}; add AlphaSignal() to it")
+        raise InputError(f"a signal was given, but the side information {side!r} does not use it; add AlphaSignal()")
     numbers: Array = real_array("signal", signal, InputError)
     if numbers.shape != (n_assets,):
         raise InputError(f"signal must have shape ({n_assets},), one number per asset, got {numbers.shape}")

@@ -105,8 +105,8 @@ def _damped(
         g = gradient(w)
         steepest = max(steepest, float(np.linalg.norm(g - before)) / max(float(np.linalg.norm(step)), 1e-300))
     raise InputError(
-        f"the step with lam={lam:g} does not settle: after {max_iter} iterations the weights still move by {distance:g}; check "
-        "that the side information is convex and its gradient right, or make it flatter (smaller weight or lam)"
+        f"the step with lam={lam:g} does not converge: after {max_iter} iterations the weights still move by {distance:g}; check "
+        "that the side information is convex and its gradient correct, or use a smaller weight or lam"
     )
 
 

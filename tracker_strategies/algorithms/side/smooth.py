@@ -28,7 +28,7 @@ def refuse_ruin(x: Array) -> None:
 
 @register
 class NegativeLogReturn(SideInformation):
-    r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: lean towards what has just risen (the term of the paper).
+    r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: prefer what has just risen (the term of the paper).
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class AlphaSignal(SideInformation):
     weight : float, default 1
         a >= 0.
     optional : bool, default False
-        Whether a round without a signal is a round without a view, rather than an error.
+        Whether a round without a signal has no view, instead of being an error.
     """
 
     term = "alpha"
@@ -138,7 +138,7 @@ class AlphaSignal(SideInformation):
         if at.signal is None:
             if self.optional:
                 return np.zeros(at.w.shape[0])
-            raise InputError("the side information reads a signal: hand one number per asset to update(x, y, signal=...)")
+            raise InputError("the side information needs a signal: pass one number per asset, update(x, y, signal=...)")
         return at.signal
 
     def value(self, w: Array, at: Round) -> float:
@@ -244,7 +244,7 @@ class UserDefined(SideInformation):
 
     Notes
     -----
-    A function cannot be written to a state: restore with ``Class.from_state(d, side=...)`` and hand it over again.
+    A function cannot be written to a state: restore with ``Class.from_state(d, side=...)``, which takes it again.
     """
 
     term = "user"
@@ -254,20 +254,20 @@ class UserDefined(SideInformation):
     ) -> None:
         if not callable(gradient) or not (value is None or callable(value)):
             raise ParameterError(
-                "a user-defined term needs a function gradient(w, at) and, if any, a function value(w, at); a term that was read "
-                "from a state must be handed over again, from_state(d, side=...)"
+                "a user-defined term needs a function gradient(w, at) and may have a function value(w, at); a state does not "
+                "hold functions, so pass the term again: from_state(d, side=...)"
             )
         self._gradient, self._value, self.weight = gradient, value, number("weight", weight, least=0.0)
         self.reads_signal = True
 
     def value(self, w: Array, at: Round) -> float:
-        """Return what the user's function says."""
+        """Return what the user's function returns, times the weight."""
         if self._value is None:
-            raise ParameterError("this user-defined term was made without a function for its value")
+            raise ParameterError("this user-defined term has no function for its value; pass value=")
         return self.weight * float(self._value(w, at))
 
     def gradient(self, w: Array, at: Round) -> Array:
-        """Return what the user's function says, after a look at it."""
+        """Return what the user's function returns, times the weight, once its shape is checked."""
         g = real_array("the gradient of a user-defined term", self._gradient(w, at), InputError)
         if g.shape != w.shape or not np.isfinite(g).all():
             raise InputError(

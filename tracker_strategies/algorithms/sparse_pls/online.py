@@ -98,7 +98,7 @@ class SparsePLS(SparseFactors):
     mapping : {"refit", "project", "normalise", "cash"}, default "refit"
         From coefficients to weights.
     max_names : int, optional
-        Most names held, K; up to R theta by default.
+        Maximum number K of names held; up to R theta by default.
     loyalty : float, default 0.3
         Advantage of the names that are in a factor, or held, over those that would take their place, >= 0: they count 1 + loyalty
         times when names are ranked. 0 is the paper's rule, which exchanges names that are as good as each other every day. On six
@@ -117,7 +117,7 @@ class SparsePLS(SparseFactors):
 
     Notes
     -----
-    Cost a round: one rank-one update of half of C, a product with C for each factor, O(R N q), and the refit, O(K^3).
+    Cost per round: one rank-one update of half of C, a product with C for each factor, O(R N q), and the refit, O(K^3).
     State: C, M, the factors.
 
     The paper leaves open, or prints in a way that does not work: the threshold (:func:`.sparsify`), the loading, the

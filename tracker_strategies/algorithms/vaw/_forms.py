@@ -48,7 +48,7 @@ def regular_inverse(S: Array, diagonal: Array) -> Array:
         if info == 0 and float(factor.diagonal().min()) ** 2 >= PIVOT:
             break
         if jitter > MOST_JITTER:
-            raise FloatingPointError("the second moments of a regression are no numbers any more")
+            raise FloatingPointError("the second moments of a regression are not finite any more")
         diagonal *= 1.0 + jitter
         jitter *= 10.0
     inverse, _ = lapack().dpotri(factor, lower=1, overwrite_c=1)

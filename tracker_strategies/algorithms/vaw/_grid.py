@@ -42,7 +42,7 @@ def discount_grid(d: int, horizon: int, base: float = 2.0) -> Array:
     d, horizon, base = count("d", d), count("horizon", horizon), number("base", base, above=1.0)
     etas, eta, most = [], 2.0 * d, float(d) * horizon
     if math.log(max(horizon, 2)) > MOST_DISCOUNTS * math.log(base):
-        raise ParameterError(f"base={base!r} makes more than {MOST_DISCOUNTS} discounts: one further above 1 is needed")
+        raise ParameterError(f"base={base!r} makes more than {MOST_DISCOUNTS} discounts; choose a larger base")
     while eta < most * (1.0 - 1e-12):
         etas.append(eta)
         eta *= base

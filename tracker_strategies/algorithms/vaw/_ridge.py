@@ -92,7 +92,7 @@ class DiscountedRidge(Part):
 
     def _sound(self) -> None:
         if self._complete != bool(self._known.all()) or (self._known.any() and not self._started):
-            raise ParameterError("_complete and _started must say what _known says")
+            raise ParameterError("_complete and _started must agree with _known")
 
     @property
     def gammas(self) -> Array:

@@ -82,7 +82,9 @@ class DiscountVote(RidgeForecaster):
         self.base = number("base", base, above=1.0)
         self._hints = TargetRange(hint, check_reference(hint, yref))
         if gammas is not None and horizon is None:
-            raise ParameterError("gammas given one by one have no horizon to grow with; leave horizon at a number")
+            raise ParameterError(
+                "gammas are a fixed list, which horizon=None cannot extend; give horizon as a number, or omit gammas"
+            )
         horizon = self.horizon or FIRST_HORIZON
         grid = discount_grid(self.n_assets, horizon, self.base) if gammas is None else check_discounts(gammas)
         self.gammas = None if gammas is None else grid.tolist()
@@ -121,7 +123,7 @@ class DiscountVote(RidgeForecaster):
     ),
 )
 class AdaptiveDiscount(DiscountVote):
-    r"""Discounted VAW for every environment: experts with different discount factors vote, and nothing has to be tuned.
+    r"""Discounted VAW without a discount to tune: experts with different discount factors vote.
 
     The experts are :class:`~tracker_strategies.algorithms.DiscountedVAW` forecasters that differ in :math:`\gamma`, and one that
     predicts its hint (:math:`\gamma = 0`). With the range :math:`B_t = [y^{ref}_t - M_t, y^{ref}_t + M_t]` of the targets so far,
@@ -163,8 +165,8 @@ class AdaptiveDiscount(DiscountVote):
 
     Notes
     -----
-    Cost a round: K times that of a single discount; on the first rounds (inner products) one Gram matrix serves all of them, and
-    they cost little more than one. State: K N (N + 1) numbers.
+    Cost per round: K times that of a single discount; on the first rounds (inner products) one Gram matrix serves all of them,
+    and they cost little more than one. State: K N (N + 1) numbers.
 
     References
     ----------
@@ -208,7 +210,7 @@ class AdaptiveDiscount(DiscountVote):
     ) -> None:
         super().__init__(n_assets, gammas, lam, hint, yref, prior, floor, feasible, horizon, base, dual_rounds)
         if self.horizon is None and self.base != 2.0:
-            raise ParameterError(f"an any-time grid (horizon=None) doubles: base must be 2, got {base!r}")
+            raise ParameterError(f"horizon=None doubles the horizon of the grid as needed: base must be 2, got {base!r}")
         self._until = self.horizon or FIRST_HORIZON
         self._vote = FixedShare(len(self._gammas))
         self._ridge = self._regressions(self._gammas[self._gammas > 0.0], self.dual_rounds)
@@ -220,7 +222,7 @@ class AdaptiveDiscount(DiscountVote):
         if len(self._vote.p) != len(self._gammas) or not np.array_equal(self._ridge.gammas, positive) or not len(positive):
             raise ParameterError("_vote and _ridge must have the discounts in _gammas")
         if self.horizon is None and self._until <= self._vote.rounds:
-            raise ParameterError(f"_until must lie ahead of round {self._vote.rounds}, got {self._until}")
+            raise ParameterError(f"_until must be after round {self._vote.rounds}, got {self._until}")
 
     @property
     def p(self) -> Array:
@@ -267,7 +269,7 @@ class AdaptiveDiscount(DiscountVote):
         self._vote.twin()
 
     def diagnostics(self) -> dict[str, float]:
-        """Return what happened in the last round and the votes for the coming one.
+        """Return figures of the last round and the votes for the coming one.
 
         `forecast`, `loss`; the discount factor, `gamma` (mean) and `gamma_best` (most probable); rate `alpha` and share `beta` of
         the vote and the `range` M of the targets; the probabilities `p_0`, `p_1`, ... in the order of `discounts`.

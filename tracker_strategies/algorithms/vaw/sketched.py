@@ -30,13 +30,13 @@ class SketchedVAW(DiscountedVAW):
 
     Notes
     -----
-    Cost a round: O(rank N), memory 2 rank N, whatever the number of rounds.
+    Cost per round: O(rank N), memory 2 rank N, whatever the number of rounds.
 
-    Its limits: a sketch holds the common factors of a market and takes the rest for noise of one size, which it overestimates by
-    a factor of about N/(2 rank). What single assets do on their own is learnt the more slowly. On a market of five factors with
-    1000 assets, after 1000 days, equal weights were off by 16 bp a day, a sketch of rank 10 by 14, of rank 50 by 12, of rank 250
-    by 7 and the exact regression by 3 (``python -m benchmarks vaw``). As long as the N x N matrix fits into memory the exact
-    class is the better one: with N = 2000 a round takes it little more than a millisecond.
+    Its limits: a sketch holds the common factors of a market and treats the rest as noise of one size, which it overestimates by
+    a factor of about N/(2 rank). Specific returns of single assets are therefore learned slowly. On a market of five factors
+    with 1000 assets, after 1000 days, equal weights were off by 16 bp per day, a sketch of rank 10 by 14, of rank 50 by 12, of
+    rank 250 by 7 and the exact regression by 3 (``python -m benchmarks vaw``). As long as the N x N matrix fits into
+    memory the exact class is the better one: with N = 2000 a round takes it little more than a millisecond.
 
     Forgetting an asset that left, and a change of the prior with the universe, are exact only as far as the sketch is.
 

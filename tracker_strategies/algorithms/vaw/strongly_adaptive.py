@@ -41,9 +41,9 @@ class StronglyAdaptive(DiscountVote):
 
     Notes
     -----
-    Cost a round: O(log t) times that of AdaptiveDiscount, and memory alike: for small universes, or few discounts. A short
+    Cost per round: O(log t) times that of AdaptiveDiscount, and memory alike: for small universes, or few discounts. A short
     interval never needs the matrix, since inner products are cheaper there. A fresh expert has the probability 1/(all experts):
-    it takes :math:`O(\ln T)` rounds of clearly smaller losses before it is heard.
+    it takes :math:`O(\ln T)` rounds of clearly smaller losses before it has weight in the vote.
 
     References
     ----------
@@ -92,7 +92,7 @@ class StronglyAdaptive(DiscountVote):
         super()._sound()
         positive = self._gammas[self._gammas > 0.0]
         if self._vote.size != len(self._gammas) or not self.awake <= len(self._ridges) <= self._vote.levels:
-            raise ParameterError(f"_ridges must be one for each of {self.awake} intervals at least, got {len(self._ridges)}")
+            raise ParameterError(f"_ridges must hold at least one for each of {self.awake} intervals, got {len(self._ridges)}")
         if not all(np.array_equal(ridge.gammas, positive) for ridge in self._ridges):
             raise ParameterError(f"_ridges must have the discounts {positive.tolist()}")
 

@@ -40,7 +40,7 @@ class DiscountedVAW(RidgeForecaster):
     Two outputs, never to be confused:
 
     - :meth:`forecast` gives :math:`\hat y_t`, the prediction of the theory. It is *improper*: :math:`w_t`
-      (:meth:`improper_weights`) depends on :math:`x_t`, which nobody knows when the portfolio is formed.
+      (:meth:`improper_weights`) depends on :math:`x_t`, which is not known when the portfolio is formed.
     - :attr:`weights`, what :meth:`update` returns, can be invested in: :math:`P_W(v_{t+1})` with
       :math:`v_{t+1} = \Sigma_t^{-1} \theta_{t+1}`, the discounted ridge regression on rounds up to t. :meth:`predict` is their
       return, as for every learner. The hint has no influence on them.
@@ -79,7 +79,7 @@ class DiscountedVAW(RidgeForecaster):
 
     Notes
     -----
-    Cost a round: O(N min(t, N)), how: :class:`~tracker_strategies.algorithms.vaw._ridge_primal.PrimalRidge` and
+    Cost per round: O(N min(t, N)), how: :class:`~tracker_strategies.algorithms.vaw._ridge_primal.PrimalRidge` and
     :class:`~tracker_strategies.algorithms.vaw._ridge_dual.DualRidge`. State: N (N + 1) numbers.
 
     An asset that does not take part in a round counts as unmoved. One that left is forgotten exactly, as if it had never moved;
@@ -190,7 +190,7 @@ class DiscountedVAW(RidgeForecaster):
 class VAW(DiscountedVAW):
     r"""Vovk-Azoury-Warmuth forecaster: :class:`DiscountedVAW` with :math:`\gamma = 1`, in which all rounds count alike.
 
-    The right choice when nothing changes; against a target that moves its regret grows linearly.
+    The right choice if the best weights are constant; if they change, its regret grows linearly.
 
     Parameters
     ----------

@@ -60,8 +60,8 @@ class Vote(Wrapper):
 
     Notes
     -----
-    Cost a round: that of the members and O(K N). A round that one member refuses is refused as a whole and changes nobody.
-    Weights of assets that were not seen stay; should the vote move meanwhile, the others share what is left by projection.
+    Cost per round: that of the members and O(K N). A round that one member refuses is refused as a whole and changes no member.
+    Weights of assets that were not seen stay; if the vote moves meanwhile, the others share what is left by projection.
 
     References
     ----------
@@ -111,7 +111,7 @@ class Vote(Wrapper):
     @classmethod
     def _check(cls, learner: OnlineAlgorithm) -> None:
         if getattr(learner, "n_targets", 1) != 1:
-            raise ParameterError(f"members must follow one target each, got {learner!r}")
+            raise ParameterError(f"each member must track exactly one target, got {learner!r}")
         super()._check(learner)
 
     @property

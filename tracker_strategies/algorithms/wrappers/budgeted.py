@@ -67,13 +67,13 @@ class Budgeted(Wrapper):
 
     Notes
     -----
-    It is a budget and no limit: the market may move more than it has. What the plain tracker misses is a floor; where that alone
-    is above the budget there is no tilt. There is none either before 20 tilts have been seen in the last year: fewer tell too
-    little. Rounds without a tilt count for the plain tracker's errors only.
+    It is a budget, not a limit: the market may move more than it did before. The error of the plain tracker is a floor; if that
+    alone is above the budget there is no tilt. There is no tilt either before 20 tilts have been seen in the last year, because
+    fewer are not enough to judge by. Rounds without a tilt count for the plain tracker's errors only.
     Lengths, not histories, of tilts are compared: a tilt towards what has just risen grows with the returns, and is cut on the
     very round on which they jump.
 
-    Cost a round: that of the learners and O(N + B). State: that of the learners and three numbers per round of a year.
+    Cost per round: that of the learners and O(N + B). State: that of the learners and three numbers per round of a year.
 
     Examples
     --------
@@ -112,11 +112,13 @@ class Budgeted(Wrapper):
         self._beside = [] if plain is None else [self._admitted(plain, count("n_assets", n_assets))]
         if plain is None and not isinstance(self._inner, Tilted):
             raise ParameterError(
-                f"plain must be the tracker without its tilt, such as PAS(n, side=Constant(0.0)) beside PAS(n); only of Tilted "
-                f"is it known, not of {learner!r}"
+                f"plain must be given for {learner!r}: the tracker without its tilt, such as PAS(n, side=Constant(0.0)) for "
+                "PAS(n); only a Tilted learner already contains it"
             )
         if plain is not None and plain.feasible.to_dict() != self.feasible.to_dict():
-            raise ParameterError(f"learner and plain must share one set, got {self.feasible!r} and {plain.feasible!r}")
+            raise ParameterError(
+                f"learner and plain must have the same feasible set, got {self.feasible!r} and {plain.feasible!r}"
+            )
         self.max_tracking_error = fraction("max_tracking_error", max_tracking_error, above=0.0)
         self.bars_per_year = number("bars_per_year", bars_per_year, least=RECENT)
         self.lift = number("lift", lift)
@@ -128,7 +130,7 @@ class Budgeted(Wrapper):
     @classmethod
     def _check(cls, learner: OnlineAlgorithm) -> None:
         if getattr(learner, "n_targets", 1) != 1:
-            raise ParameterError(f"a budget is for learners of one target, got {learner!r}")
+            raise ParameterError(f"a budget needs a learner with one target, got {learner!r}")
         super()._check(learner)
 
     @property
@@ -203,7 +205,7 @@ class Budgeted(Wrapper):
     # ------------------------------------------------------------------ what it says
 
     def diagnostics(self) -> dict[str, float]:
-        """Return what the learner says, and what becomes of the budget.
+        """Return the diagnostics of the learner, and figures of the budget.
 
         - `tilt_asked`, `tilt`: how much weight the tilted tracker has elsewhere than the plain one, and how much is held so;
         - `tilt_share`: the share that was allowed;

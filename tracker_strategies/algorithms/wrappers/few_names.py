@@ -39,12 +39,12 @@ EARLY = (5, 10, 20, 30)
 class FewNames(Wrapper):
     r"""The portfolio of a learner as it is, for a mandate that limits the number of names.
 
-    Once the dense portfolio is known, which K names follow it best is a matter of how names move together, not of the index. So
-    the learner says what to follow, and this wrapper in which metric, :meth:`metric`, and when to think about the names again,
-    :meth:`pace`. The mandate chooses the names and their amounts by that, with all other limits in view.
+    Once the dense portfolio is known, the K names that follow it best depend on how names move together, not on the index. So the
+    learner decides what to follow, and this wrapper in which metric, :meth:`metric`, and when to choose the names again,
+    :meth:`pace`. The mandate then chooses the names and their amounts, together with all other limits.
 
     Of the returns over the index :math:`z_s = x_s - y_s`, with weights
-    :math:`u_s \propto 0.998^{t-s} (\tfrac1N \|z_s\|^2)^{-1/4}` that keep a storm from drowning the rest, the twelve largest
+    :math:`u_s \propto 0.998^{t-s} (\tfrac1N \|z_s\|^2)^{-1/4}` that keep volatile rounds from dominating, the twelve largest
     principal components are kept, less what noise alone would give, and the rest is each name's own:
 
     .. math:: \Sigma = B B' + 1.6\, \mathrm{diag}(\psi)
@@ -99,7 +99,7 @@ class FewNames(Wrapper):
         self._d, self._B = np.zeros(self.n_assets), np.zeros((self.n_assets, 0))
 
     def metric(self) -> tuple[Array, Array] | None:
-        """Return what a difference of weights costs, as of the last review; None before the first."""
+        """Return the metric of differences of weights, as of the last review; None before the first."""
         return (self._d, self._B) if self._d.any() else None
 
     def pace(self) -> tuple[int | None, float]:

@@ -18,17 +18,17 @@ from tracker_strategies.errors import ParameterError
 
 @learner(examples=lambda n: ({"learner": PA(n)},))
 class Holdings(Wrapper):
-    r"""A learner whose passive portfolio is the one that needs no trade.
+    r"""A learner in share-count coordinates: while it is passive, no trade is needed.
 
     Between reviews an index holds a constant number of shares of each name, so that its weights drift with prices. A learner that
-    keeps weights constant aims at a moving target, and trades at every bar to stand still. Here the learner goes on from what its
-    weights have become,
+    keeps weights constant aims at a moving target, and trades on every bar just to keep its weights. Here the learner continues
+    from what its weights have become,
 
     .. math:: \tilde w = \frac{w_t \circ (1 + x_t)}{1 + w_t \cdot x_t},
 
     so that a passive one gives just what the account holds anyway: no order is sent.
 
-    A learner that remembers second moments has to restate them too. With the growth of each name against the index,
+    A learner that keeps second moments has to restate them, too. With the growth of each name against the index,
     :math:`s_i = (1 + x_{t,i})/(1 + y_t)`, shares that make up weights v now have returned :math:`v \cdot (x_t / s)` over the
     round, up to their tracking error squared. So it takes in :math:`(x_t/s, y_t)`, and what it took in before becomes :math:`C
     \to S^{-1} C S^{-1}`, :math:`m \to S^{-1} m`. Share counts that track the index are then one and the same weight vector in all
@@ -41,8 +41,8 @@ class Holdings(Wrapper):
         Number of assets N.
     learner : OnlineAlgorithm
         A learner for N assets that has learned nothing so far; a fresh copy of it learns, the one given is left alone. It has to
-        go on from the weights it holds: AROW and the rule "rda" do not. Around a wrapper (:class:`Vote`, :class:`Tilted`) this
-        class could not reach the weights inside: it belongs inside the wrapper,
+        compute its next weights from those it holds: AROW and the rule "rda" do not. Around a wrapper (:class:`Vote`,
+        :class:`Tilted`) this class could not reach the weights inside: it belongs inside the wrapper,
         ``Tilted(n, learner=Holdings(n, learner=PA(n)))``.
 
     Notes
@@ -75,14 +75,14 @@ class Holdings(Wrapper):
         if not isinstance(learner, Holdings) and next(learners_within(learner), None) is not None:
             holds = learner._holds if isinstance(learner, Wrapper) else "learner={}"
             raise ParameterError(
-                f"Holdings cannot reach the learners inside {name}, whose weights would not drift with prices; "
-                f"put it around them: {name}(n, {holds.format(cls._around('...'))})"
+                f"Holdings cannot reach the learners inside {name}, so that their weights would not drift with prices; "
+                f"put Holdings around each of them: {name}(n, {holds.format(cls._around('...'))})"
             )
         super()._check(learner)
         if not learner._from_held:
             raise ParameterError(
-                f"{learner!r} does not go on from the weights that it holds, so that they cannot drift with prices; "
-                "put a learner that does into Holdings(n, learner=...), such as AdaGrad with rule='cmd', OGD or PA"
+                f"{learner!r} does not compute its next weights from those it holds, so that they cannot drift with prices; "
+                "give Holdings(n, learner=...) a learner that does, such as AdaGrad with rule='cmd', OGD or PA"
             )
 
     def __getattr__(self, name: str) -> Any:

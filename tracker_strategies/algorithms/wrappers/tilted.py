@@ -35,11 +35,11 @@ class Tilted(Wrapper):
     side : SideInformation, default NegativeLogReturn()
         :math:`h_t`: a term or a sum of terms.
     lam : float, optional
-        :math:`\lambda > 0`: how far to lean; by default 1/n for the n assets of the round.
+        :math:`\lambda > 0`: size of the tilt; by default 1/n for the n assets of the round.
 
     Notes
     -----
-    Cost a round: the learner's and two proximal steps, each about two projections for the log return. The first one, at the
+    Cost per round: the learner's and two proximal steps, each about two projections for the log return. The first one, at the
     weights held, only sees to it that a round which the side information refuses changes nothing.
 
     Examples
@@ -91,5 +91,5 @@ class Tilted(Wrapper):
         return True
 
     def diagnostics(self) -> dict[str, float]:
-        """Return what the learner says, and `tilt`: how much weight lies elsewhere than the learner has it."""
+        """Return the diagnostics of the learner, and `tilt`: the weight that is held in other names than the learner's."""
         return {**self._inner.diagnostics(), "tilt": 0.5 * float(np.abs(self._w - self._inner.weights).sum())}

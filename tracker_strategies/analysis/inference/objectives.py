@@ -56,7 +56,7 @@ OBJECTIVES = {
 
 def units(objective: Objective) -> tuple[float, str]:
     """Factor and words: tracking errors in basis points a bar, returns in per cent."""
-    return (1e4, "bp a bar") if objective.path == "active" else (100.0, "per cent")
+    return (1e4, "bp per bar") if objective.path == "active" else (100.0, "per cent")
 
 
 def per_bar(paths: FloatArray, objective: Objective) -> FloatArray:

@@ -98,7 +98,7 @@ class Field:
         notes = differences(records) if len(records) > 1 else ()
         for label, run in records.items():
             if len(run.part.dates) < 2:
-                raise DataError(f"run {label!r}: no bar is scored, {why_unscored(run)}; or leave it out")
+                raise DataError(f"run {label!r}: no bar is scored, {why_unscored(run)}; or remove the run")
         records = on_common_bars(records)
         first = next(iter(records.values()))
         for label, run in records.items():

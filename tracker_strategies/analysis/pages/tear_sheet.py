@@ -222,13 +222,13 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised; {in_interval(*interval(r - y), bp)}",),
         "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
         "tracking_difference": (f"portfolio {signed_percent(growth[0])}, {index} {signed_percent(growth[1])}",),
-        "excess_log_return": (f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} a year",),
+        "excess_log_return": (f"{signed_percent(m['excess_log_return'] * year / m['n_bars'])} per year",),
         "final_value": (f"{_from(record)}" + (f"; paid in {paid_in:+,.0f}" if record.flow is not None else ""),),
         "turnover": (
             f"of value {per}, bought plus sold (two-way); {number(100 * traded.two_way)}\u202f% per year, "
             f"one-way {number(100 * traded.one_way)}\u202f%",
         ),
-        "cost_bps": (f"{per}; {number(m['cost_bps'] * year)}\u202fbp a year, {record.cost[1:].sum():,.0f} in total",),
+        "cost_bps": (f"{per}; {number(m['cost_bps'] * year)}\u202fbp per year, {record.cost[1:].sum():,.0f} in total",),
         "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",),
         "n_bars": (f"{'' if length.unit == 'irregular' else 'of '}{length}, {year:,g} per year",),

@@ -76,7 +76,7 @@ def figure(key: str, value: float, periods_per_year: float | None = None) -> Cel
     """A figure for people and for programs; a tracking error also annualised where it is told how many bars a year has."""
     yearly = ""
     if key.startswith("te_") and periods_per_year is not None:
-        yearly = f"{percent(annualised(value, periods_per_year), 2)} a year"
+        yearly = f"{percent(annualised(value, periods_per_year), 2)} per year"
     return Cell((FIGURES | EXTRA)[key][1](value), yearly, value, key)
 
 

@@ -32,7 +32,7 @@ class AccountOptions(HoldingsOptions, StrategyOptions):
     start: Annotated[
         str | None, typer.Option(metavar="DATE", help="First session that may trade; by default the newest one.")
     ] = None
-    replay: Annotated[str | None, typer.Option(metavar="DATE", help="Practise on recorded history, starting at this date.")] = (
+    replay: Annotated[str | None, typer.Option(metavar="DATE", help="Practise on recorded history, starting on this date.")] = (
         None
     )
     broker: Annotated[str, typer.Option(help="simulated, or alpaca (its paper account; keys from the environment).")] = (

@@ -31,7 +31,7 @@ SHOWN = 15
 
 def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     """``init``."""
-    options.refuse_flows("a paper account takes what its broker holds; pay in there and 'tracker paper adopt'")
+    options.refuse_flows("a paper account takes over its broker's cash; pay in at the broker, then run 'tracker paper adopt'")
     cls, panel = load_strategy(strategy), None
     check_params(cls, options.params)
     held: dict[str, Any] = {}
@@ -125,7 +125,7 @@ def keep_watch(folder: str, *, sessions: int | None, speed: float, max_move: flo
                 max_move=max_move,
             )
     except KeyboardInterrupt:
-        console.print("stopped; what was written down stays. Go on with the same command", style="dim")
+        console.print("stopped; everything recorded so far is kept. Continue with the same command", style="dim")
 
 
 def show_status(folder: str, *, check: bool, as_json: bool) -> None:
@@ -147,7 +147,7 @@ def print_status(console: Terminal, status: AccountStatus) -> None:
     color = {"halted": "bold red", "up to date": "green"}.get(status.state, "yellow")
     console.print(styled((status.folder, "bold"), f"  {status.strategy}, {status.broker} broker  ", (status.state, color)))
     if status.halted:
-        console.print(f"  {status.halted}; go on with: tracker paper resume", style="red", highlight=False)
+        console.print(f"  {status.halted}; continue with: tracker paper resume", style="red", highlight=False)
     if not status.session:
         return
     console.print(
@@ -241,7 +241,7 @@ def adopt_account(folder: str, *, as_shares: bool) -> None:
     console, changes = Terminal(), PaperAccount(folder).adopt(as_shares=as_shares)
     for change in changes:
         console.print(change, highlight=False)
-    console.print("the journal has the broker's account now" if changes else "nothing differed")
+    console.print("the journal now matches the broker's account" if changes else "nothing differed")
 
 
 def flatten_account(folder: str, *, yes: bool, strangers: bool) -> None:

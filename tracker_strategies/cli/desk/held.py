@@ -34,7 +34,7 @@ class HoldingsOptions:
         str,
         typer.Option(
             metavar="refuse|keep|sell",
-            help="Held names that are not in the data: refuse them, keep them apart, or sell them at the price in the file.",
+            help="Held names that are not in the data: refuse the run, keep them apart, or sell them at the price in the file.",
             rich_help_panel=PANEL,
         ),
     ] = "refuse"
@@ -60,7 +60,7 @@ class HoldingsOptions:
 
         if self.holdings is None:
             if self.outside != "refuse" or self.spelling is not None:
-                raise ParameterError("--outside and --spelling say how a file of holdings is read: give one with --holdings FILE")
+                raise ParameterError("--outside and --spelling need a file of holdings; add --holdings FILE")
             return None, None, []
         whole = Account.read(self.holdings, cash=cash)
         inside, rest = whole.within(symbols, self.outside, self.names)

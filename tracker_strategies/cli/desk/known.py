@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datafeeds import MarketPanel
     from tracker_strategies.strategies import TrackerStrategy
 
-PANEL = "What is known beside prices"
+PANEL = "Known in addition to prices"
 
 
 def _known(help: str, metavar: str, *names: str) -> Any:
@@ -71,7 +71,7 @@ class KnownOptions:
     def refuse_flows(self, instead: str) -> None:
         """Refuse flows where a command cannot book them; `instead` says what to do."""
         if self.flows is not None or self.contribute is not None:
-            raise ParameterError(f"--flows and --contribute are for run, compare and orders: {instead}")
+            raise ParameterError(f"--flows and --contribute work with run, compare and orders only: {instead}")
 
     def check_known(self) -> None:
         """Refuse what can be told without reading a file."""
@@ -82,7 +82,9 @@ class KnownOptions:
         if self.weights_known_from is None:
             return
         if self.index_weights is None:
-            raise ParameterError(f"--weights-known-from {self.weights_known_from} says nothing without --index-weights FILE")
+            raise ParameterError(
+                f"--weights-known-from {self.weights_known_from} has no effect without --index-weights FILE; add it"
+            )
         try:
             date.fromisoformat(self.weights_known_from)
         except ValueError:

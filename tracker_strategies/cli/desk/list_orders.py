@@ -84,7 +84,7 @@ def _write(plan: OrderPlan, options: OrderOptions, console: Terminal) -> None:
     if file.is_dir():
         raise OutputError(f"--out {file} is a folder; name a file, such as {file / 'orders.csv'}")
     if file.exists() and not options.force and file.read_bytes() != text.encode():
-        raise OutputError(f"{file} holds other orders; choose another file, or replace it with --force")
+        raise OutputError(f"{file} already contains other orders; choose another file, or replace it with --force")
     plan.to_csv(file, broker=options.broker)
     console.print(styled("wrote ", (file, "bold")), soft_wrap=True)
     for line in plan.rows(options.broker)[1]:

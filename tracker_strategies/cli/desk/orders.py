@@ -26,14 +26,16 @@ class OrderOptions(HoldingsOptions, StrategyOptions):
         typer.Option(
             "--for",
             metavar="generic|alpaca|ibkr",
-            help="Whose format --out has, and who spells the names.",
+            help="Format of --out, and whose symbols it uses.",
             rich_help_panel=PANEL,
         ),
     ] = "generic"
     as_of: Annotated[
         str | None,
         typer.Option(
-            metavar="DATE", help="Take this bar as the last, whatever day it is; later ones are left out.", rich_help_panel=PANEL
+            metavar="DATE",
+            help="Use this bar as the last, whatever today's date is; later bars are ignored.",
+            rich_help_panel=PANEL,
         ),
     ] = None
     account_name: Annotated[
@@ -44,20 +46,22 @@ class OrderOptions(HoldingsOptions, StrategyOptions):
         str,
         typer.Option(
             metavar="SHARE",
-            help="Size buys so that cash pays for them when they open this much higher: 1%.",
+            help="Size buys so that the cash suffices if they open higher by this much: 1%.",
             rich_help_panel=PANEL,
         ),
     ] = "0"
     time_in_force: Annotated[
         str,
-        typer.Option(metavar="day|opg", help="For the day, or for the opening auction (whole shares).", rich_help_panel=PANEL),
+        typer.Option(
+            metavar="day|opg", help="Orders for the day, or for the opening auction (whole shares).", rich_help_panel=PANEL
+        ),
     ] = "day"
     currency: Annotated[str, typer.Option(metavar="CODE", help="Currency of IBKR's basket.", rich_help_panel=PANEL)] = "USD"
     state: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Keep what was learned here, and continue from it tomorrow: the same orders, sooner.",
+            help="Folder that keeps what was learned, to continue from it tomorrow: the same orders, in less time.",
             rich_help_panel=PANEL,
         ),
     ] = None

@@ -69,7 +69,7 @@ class SearchOptions(MandateOptions, PriceOptions):
     train: Annotated[
         int | None, typer.Option(help="With folds: bars of a training window; from the first bar on by default.")
     ] = None
-    purge: Annotated[int, typer.Option(help="With folds: bars between training and test that count for neither.")] = 5
+    purge: Annotated[int, typer.Option(help="With folds: bars between training and test that belong to neither.")] = 5
     burn_in: Annotated[int, typer.Option(help="With folds: first bars of a training window that are not scored.")] = 20
     trials: Annotated[int | None, typer.Option(help="Draws per strategy, 50 by default for random.", show_default=False)] = None
     seed: Annotated[int, typer.Option(help="Seed of the draws. Results do not depend on the number of workers.")] = 0
@@ -98,7 +98,7 @@ class SweepOptions(SearchOptions):
     data: Annotated[
         list[str] | None, typer.Option("--data", metavar="SOURCE", help="As for 'tracker run'; repeat for several markets.")
     ] = None
-    seeds: Annotated[str, typer.Option(metavar="0:50|1,2", help="Seeds of the synthetic market: a market each.")] = "0"
+    seeds: Annotated[str, typer.Option(metavar="0:50|1,2", help="Seeds of the synthetic market, one market per seed.")] = "0"
     cost_bps: Annotated[str, typer.Option(metavar="X,Y", help="Commissions in basis points of the traded value.")] = "0"
     per_share: Annotated[str, typer.Option(metavar="X,Y", help="Commissions per share, in account currency.")] = "0"
     min_fee: Annotated[str, typer.Option(metavar="X,Y", help="Minimum commissions per order, in account currency.")] = "0"
@@ -158,13 +158,14 @@ class WorkOptions:
         typer.Option(metavar="tcp://HOST:PORT", help="Run on the workers of a Dask scheduler instead.", show_default=False),
     ] = None
     cell_seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", help="A cell that takes longer is stopped, and is a failed row.")
+        float,
+        typer.Option(metavar="SECONDS", help="Time limit of a cell; one that takes longer is stopped and recorded as failed."),
     ] = 3600.0
     cell_memory: Annotated[
         float | None,
         typer.Option(
             metavar="GB",
-            help="Memory that a cell may take; the machine's, divided by the number of processes, by default.",
+            help="Memory limit of a cell; by default the machine's memory divided by the number of processes.",
             show_default=False,
         ),
     ] = None
@@ -185,7 +186,7 @@ def run(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder of the rows.")] = "runs/sweep",
     retry: Annotated[bool, typer.Option("--retry", help="Run failed cells again.")] = False,
 ) -> None:
-    """Run a sweep, or go on with one that was stopped.
+    """Run a sweep, or resume one that was stopped.
 
     For example:
 
@@ -196,7 +197,7 @@ def run(
     tracker sweep --config sweep.toml --scheduler tcp://10.0.0.5:8786
     """
     if config is not None and (twice := [*(["strategies"] if strategies else []), *said(options)]):
-        raise ParameterError(f"--config says what to run: leave out {' and '.join(twice)}, or the file")
+        raise ParameterError(f"--config already says what to run: remove {' and '.join(twice)}, or --config")
     options.check(strategies or (), options.sources, options.fill)
     from tracker_strategies.cli.sweeps.commands import sweep_command
 
@@ -205,7 +206,7 @@ def run(
 
 @app.command("status")
 def status(folder: Folder, as_json: AsJson = False) -> None:
-    """How far a sweep is, what failed, and when it will end; while it runs or afterwards."""
+    """Show the progress of a sweep, its failed cells and the time left, while it runs or later."""
     from tracker_strategies.cli.sweeps.commands import status_command
 
     status_command(folder, as_json=as_json)
@@ -220,8 +221,8 @@ def report(
     draws: Annotated[int, typer.Option(help="Resamples of the bootstrap.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """The best cells with intervals that know how much was tried, heat maps, frontiers; as report.html in the folder, with
-    comparison.html beside it: the best bar by bar.
+    """Write report.html in the folder: the best cells, with intervals that account for the number of trials, heat maps and
+    frontiers; and comparison.html: the best cells bar by bar.
 
     Example: tracker sweep report runs/eps --objective excess_log_return
     """

@@ -96,7 +96,7 @@ def tune_command(strategies: Sequence[str], options: TuneOptions, work: WorkOpti
         tuned = run_tuning(tuning, out, watcher=watcher, **asdict(work))
     _say_before(console, tuning.sweep, {})
     if tuned.stopped:
-        console.print(f"stopped; finished rows are kept in {tuned.folder}, the same command resumes")
+        console.print(f"stopped; finished rows are kept in {tuned.folder}; the same command resumes")
         raise typer.Exit(STOPPED)
     from tracker_strategies.research.sweeps.tuning.report import write_tuning  # draws charts: not for a run that is stopped
 
@@ -123,9 +123,9 @@ def status_command(folder: str, *, as_json: bool) -> None:
     cells = f": {state}, {found['done']:,} of {found['cells']:,} cells, {found['failed']:,} failed"
     console.print(styled((folder, "bold"), cells))
     if found["seconds_left"] is not None:
-        console.print(f"{found['cells_per_second']:.3g} cells a second, about {_clock(found['seconds_left'])} left")
+        console.print(f"{found['cells_per_second']:.3g} cells per second, about {_clock(found['seconds_left'])} left")
     if found["rows_of_other_code"]:
-        console.print(f"{found['rows_of_other_code']:,} rows of another version of the code do not count")
+        console.print(f"{found['rows_of_other_code']:,} rows were computed by another version of the code and do not count")
     for error, count in found["errors"].items():
         console.print(f"{count:6,} x  {error}", style="red", highlight=False)
 
@@ -136,7 +136,7 @@ def report_command(folder: str, *, objective: str | None, axes: tuple[str | None
 
     x, y = axes
     if (x is None) != (y is None):
-        raise ParameterError("--x and --y belong together: name both parameters of the heat maps, or none")
+        raise ParameterError("--x and --y go together: name both parameters of the heat maps, or neither")
     found = write_report(folder, objective=objective, axes=None if x is None or y is None else (x, y), draws=draws)
     if as_json:
         print(json.dumps(found, indent=2))
@@ -211,11 +211,11 @@ def _say(console: Terminal, summary: Summary) -> None:
     console.print(f"{done:,} of {summary.total:,} cells: {kept}{summary.ran:,} run now, {summary.failed:,} failed")
     folder = summary.folder
     if summary.stopped:
-        console.print(f"stopped; finished rows are kept in {folder}, the same command resumes")
+        console.print(f"stopped; finished rows are kept in {folder}; the same command resumes")
     elif summary.failed:
-        console.print(styled("what failed: ", (f"tracker sweep status {folder}", "bold")))
+        console.print(styled("failures: ", (f"tracker sweep status {folder}", "bold")))
     if not summary.stopped:
-        console.print(styled("what came out: ", (f"tracker sweep report {folder}", "bold")))
+        console.print(styled("results: ", (f"tracker sweep report {folder}", "bold")))
 
 
 def numbers(options: SweepOptions, name: str) -> list[float]:

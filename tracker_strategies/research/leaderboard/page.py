@@ -126,7 +126,7 @@ def frontiers(market: str, rows: Sequence[Row]) -> list[Chart]:
     if not fine:
         return []
     return [
-        _frontier(market, fine, "turnover", 1.0, "turnover", "Up: bought plus sold a bar, of the account."),
+        _frontier(market, fine, "turnover", 1.0, "turnover", "Up: bought plus sold per bar, as a share of the account."),
         _frontier(market, fine, "net_excess_0", -1.0, "return", "Up: log return over the index a year, without costs."),
     ]
 
@@ -155,5 +155,5 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     legend = [(words, colour) for words, colour in (("Trackers", PORTFOLIO), ("Rivals and baselines", INDEX)) if colour in drawn]
     if len(edge) > 1:
         legend.append(("Best trade-offs", SOFT))
-    note = f"Across: tracking error, bp a bar, log scale. {up}"
+    note = f"Across: tracking error, bp per bar, log scale. {up}"
     return finish(figure, f"{market}: tracking error and {words}", legend, note)

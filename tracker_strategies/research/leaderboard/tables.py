@@ -17,9 +17,9 @@ HEAD = (
     "verdict",
     "tracking difference %",
     "turnover %",
-    *(f"net excess at {cost} bp, % a year" for cost in COSTS),
+    *(f"net excess at {cost} bp, % per year" for cost in COSTS),
     "names",
-    "ms a bar",
+    "ms per bar",
 )
 #: Figures in which rows that are one portfolio agree.
 COMPARED = ("te_rms", "tracking_difference", "turnover", "n_holdings", "n_bars", *(f"net_excess_{cost}" for cost in COSTS))

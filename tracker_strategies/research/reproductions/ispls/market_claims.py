@@ -44,8 +44,8 @@ def market_claims(found: Mapping[str, Any], rate: float) -> list[Claim]:
     lead = [a_year(rows["aLasso", i]) - a_year(rows["R-LARS", i]) for i in indices]
     return [
         answer(
-            f"iS-PLS outperforms both indices and earns {100 * rate:.0f} % a year more than each (Figure 11).",
-            f"Excess return a year over {' and '.join(indices)}: {spread}. The indices themselves drift apart; one portfolio "
+            f"iS-PLS outperforms both indices and earns {100 * rate:.0f} % per year more than each (Figure 11).",
+            f"Excess return per year over {' and '.join(indices)}: {spread}. The indices themselves drift apart; one portfolio "
             f"cannot beat both by the same margin. Judged is {PRINTED}, and four fifths of the margin will do.",
             [above(a_year(rows[PRINTED, i]), 0.8 * rate) for i in indices],
         ),
@@ -70,7 +70,7 @@ def market_claims(found: Mapping[str, Any], rate: float) -> list[Claim]:
         ),
         answer(
             "R-LARS and aLasso, each on its own index, fall behind both; aLasso is slightly better (Figure 12).",
-            "; ".join(f"{m}: {_each(v)} a year" for m, v in rivals.items()) + f". Slightly is at most {100 * SLIGHTLY:.0f} %.",
+            "; ".join(f"{m}: {_each(v)} per year" for m, v in rivals.items()) + f". Slightly is at most {100 * SLIGHTLY:.0f} %.",
             [
                 *(below(a_year(rows[m, i]), 0.0) for m in rivals for i in indices),
                 *(part for gap in lead for part in (positive(gap), below(gap, SLIGHTLY))),
@@ -78,7 +78,7 @@ def market_claims(found: Mapping[str, Any], rate: float) -> list[Claim]:
         ),
         answer(
             "A static portfolio, even with hindsight, falls behind the enhanced S&P 100 (Figure 10).",
-            "; ".join(f"{r['method']}: {100 * r['excess_return_a_year']:+.1f} % a year over the index" for r in found["static"])
+            "; ".join(f"{r['method']}: {100 * r['excess_return_a_year']:+.1f} % per year over the index" for r in found["static"])
             + f", for a target of +{100 * rate:.0f} %.",
             [below(a_year(r), rate) for r in found["static"]],
         ),
@@ -101,9 +101,10 @@ def small_claims(found: Mapping[str, Any]) -> list[Claim]:
     return [
         answer(
             f"Not in the paper: on this file at most {found['limit']} names track no worse than the median random portfolio.",
-            f"{_bp(own['rmse'])} a round with residual deflation and loyalty, {_bp(printed['rmse'])} with the printed selection, "
-            f"{_bp(median)} the median of {found['random']['members']} random portfolios, {_bp(least)} the best of them. "
-            f"Turnover {100 * own['turnover']:.0f} % and {100 * printed['turnover']:.0f} % a round. {beside}.",
+            f"{_bp(own['rmse'])} per round with residual deflation and loyalty, {_bp(printed['rmse'])} with the printed "
+            f"selection, {_bp(median)} the median of {found['random']['members']} random portfolios, {_bp(least)} the best of "
+            "them. "
+            f"Turnover {100 * own['turnover']:.0f} % and {100 * printed['turnover']:.0f} % per round. {beside}.",
             [exact(own["rmse"] <= median) if enough else Part.OPEN, exact(own["most_names"] <= found["limit"])],
         )
     ]

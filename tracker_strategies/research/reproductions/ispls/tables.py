@@ -49,7 +49,7 @@ def tables(result: Mapping[str, Any]) -> dict[str, Table]:
             ],
         )
     if result["bivariate"] is not None:
-        found["Figures 11 and 12: two indices, ten names, +15 % a year"] = _bivariate(result["bivariate"])
+        found["Figures 11 and 12: two indices, ten names, +15 % per year"] = _bivariate(result["bivariate"])
     if result["small"] is not None:
         found[f"At most {result['small']['limit']} of {result['small']['assets']} names"] = _small(result["small"])
     return found
@@ -130,7 +130,7 @@ def _bivariate(found: Mapping[str, Any]) -> Table:
         "Method",
         "Index",
         "Over the index a year",
-        "Tracking error of the enhanced target, bp a week",
+        "Tracking error of the enhanced target, bp per week",
         "Names",
         "Turnover a week",
     )

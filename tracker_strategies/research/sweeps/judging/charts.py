@@ -154,14 +154,14 @@ def charts(setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, st
             baselines,
             "excess_log_return",
             "Tracking error and return",
-            f"Across: tracking error, RMS, bp a bar. Up: log return over the index. {place}.",
+            f"Across: tracking error, RMS, bp per bar. Up: log return over the index. {place}.",
         ),
         frontier(
             setting,
             baselines,
             "turnover",
             "Tracking error and turnover",
-            f"Across: tracking error, RMS, bp a bar. Up: bought plus sold a bar, of the account. {place}.",
+            f"Across: tracking error, RMS, bp per bar. Up: bought plus sold per bar, as a share of the account. {place}.",
         ),
     ]
     for name in dict.fromkeys(e.strategy for e in setting.full):

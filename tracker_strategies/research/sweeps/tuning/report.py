@@ -178,7 +178,7 @@ def page(tuned: Tuned, told: Mapping[str, Any], path: RunRecord, base: Mapping[s
     with chart_style():
         chart = _excess_chart(path, base)
     budget = [
-        f"{words} at most {scale * limit:g} {unit} a bar"
+        f"{words} at most {scale * limit:g} {unit} per bar"
         for words, limit, scale, unit in (
             ("tracking error", tuned.tuning.te_budget, 1e4, "bp"),
             ("turnover", tuned.tuning.turnover_budget, 100.0, "%"),
