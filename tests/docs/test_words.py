@@ -39,14 +39,7 @@ MESSAGE_PATTERNS = {
     r"\bask again later\b|\bhas nothing in column\b": "try again later, is empty in column",
 }
 #: Parts of the code whose messages are read for these patterns.
-PARTS = (
-    "datafeeds",
-    "indicators",
-    *(f"tracker_strategies/{part}" for part in ("algorithms", "cli", "desk", "papertrade", "_*.py", "errors.py", "runner.py")),
-)
-SOURCES = sorted(
-    file for part in PARTS for path in ROOT.glob(part) for file in ([path] if path.is_file() else path.rglob("*.py"))
-)
+SOURCES = sorted(path for part in ("datafeeds", "indicators", "tracker_strategies") for path in (ROOT / part).rglob("*.py"))
 PAGES = [
     ROOT / "README.md",
     *sorted(path for path in (ROOT / "docs").rglob("*.md")),

@@ -19,10 +19,11 @@ RESIDUAL, MOST_PRODUCTS = 2e-2, 40
 """Conjugate gradients end when the residual is this share of the first one, or after so many products. A tighter one tracks no
 better: with half of it, tracking errors of seven markets are the same within 0.3 %, first and second half, for a fifth more
 products."""
-FAINT, SMALL = 7e-3, 5e-2
+FAINT, SMALL = 2e-2, 2e-1
 """Old rows tell where to go, not how far: the gradient has them all, the curvature those that weigh more than the first of these,
-or than what makes a row the second of these against delta. What is left out changes a step by less than ending it early does,
-and where the steps lead not at all; with thousands of names it is a third of the work."""
+or than what makes a row the second of these against delta. What is left out changes a step by less than ending it early does:
+with rows in place of all matrices, tracking errors of fourteen markets differ by at most 0.07 % from those with matrices, and by
+0.05 % where nothing is left out; with thousands of names it is half of the work."""
 LEAST_ROOT = 1e-3
 """Least value of (v/v0)^(1/kappa) after a step."""
 TINY = 1e-300
