@@ -42,7 +42,7 @@ def span(page):
 
 
 IN_BP = ("te_rms", "te_centred", "mdte", "entry_active_return")
-IN_PERCENT = ("tracking_difference", "turnover", "entry_turnover")
+IN_PERCENT = ("tracking_difference", "excess_log_return", "turnover", "entry_turnover")
 
 
 def test_the_numbers_are_those_of_metrics_json(page, written):

@@ -136,7 +136,7 @@ def test_returns_are_per_year_and_the_legend_is_as_drawn(swept):
     setting = load(swept).settings[0]
     base = {name: setting.find(name) for name in told["baselines"]}
     with chart_style():
-        labels = [label for label, _ in charts(setting, base, None)[0].legend]
+        labels = [key.label for key in charts(setting, base, None)[0].legend]
     assert "equal-weight" not in labels
     assert labels[-1] == "Baselines"
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from datafeeds import MarketPanel
 from datafeeds.files import write_json
 from tracker_strategies.analysis.metrics import METRIC_KEYS
+from tracker_strategies.analysis.pages.chart_labels import point_labels
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     PORTFOLIO,
@@ -126,25 +127,22 @@ def frontiers(market: str, rows: Sequence[Row]) -> list[Chart]:
     if not fine:
         return []
     return [
-        _frontier(market, fine, "turnover", 1.0, "turnover", "Up: bought plus sold a bar, of the account."),
-        _frontier(market, fine, "net_excess_0", -1.0, "return", "Up: log return over the index a year, without costs."),
+        _frontier(market, fine, "turnover", 1.0, "turnover", "Bought plus sold per bar, of the account"),
+        _frontier(market, fine, "net_excess_0", -1.0, "return", "Log return over the index per year, without costs"),
     ]
 
 
 def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: str, up: str) -> Chart:
-    figure, (ax,) = panels(height=330, dates=False)
+    figure, (ax,) = panels(height=390, dates=False)
     te, other = np.array([1e4 * row["te_rms"] for row in rows]), np.array([row[key] for row in rows])
     edge = pareto(te, sign * other)
     ax.plot(te[edge], other[edge], color=SOFT, linewidth=1.2)
-    drawn = set()
-    for i, row in enumerate(rows):
-        colour = INDEX if row["strategy"] in RIVALS else PORTFOLIO
-        drawn.add(colour)
-        ax.plot([te[i]], [other[i]], color=colour, marker="o", markersize=6.0, linestyle="none")
-        if row["strategy"] in NAMED or i in edge:
-            right = te[i] > np.sqrt(te.min() * te.max())
-            place: Any = {"textcoords": "offset points", "color": SOFT, "fontsize": 9.5, "ha": "right" if right else "left"}
-            ax.annotate(row["strategy"], (te[i], other[i]), (-7 if right else 7, 4), **place)
+    legend = [("Best trade-offs", SOFT)] if len(edge) > 1 else []
+    for group, colour, marker, rivals in (("Rivals and baselines", INDEX, "D", True), ("Trackers", PORTFOLIO, "o", False)):
+        own = [i for i, row in enumerate(rows) if (row["strategy"] in RIVALS) is rivals]
+        if own:
+            ax.plot(te[own], other[own], color=colour, marker=marker, markersize=6.0, linestyle="none")
+            legend.insert(0, (group, colour))
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -152,8 +150,10 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     ax.margins(0.08)
     ax.grid(visible=True, axis="both")
     percent_axis(ax.yaxis)
-    legend = [(words, colour) for words, colour in (("Trackers", PORTFOLIO), ("Rivals and baselines", INDEX)) if colour in drawn]
-    if len(edge) > 1:
-        legend.append(("Best trade-offs", SOFT))
-    note = f"Across: tracking error, bp a bar, log scale. {up}"
-    return finish(figure, f"{market}: tracking error and {words}", legend, note)
+    first = [i for i, row in enumerate(rows) if row["strategy"] in NAMED]
+    labels = {i: rows[i]["strategy"] for i in (*sorted(first, key=lambda i: NAMED.index(rows[i]["strategy"])), *edge.tolist())}
+    named = point_labels(ax, list(zip(te.tolist(), other.tolist(), strict=True)), labels, SOFT)
+    left = [rows[i]["strategy"] for i in labels if i not in named]
+    note = f"Too crowded for a name: {', '.join(left)}." if left else ""
+    x = "Tracking error, RMS, bp per bar, log scale"
+    return finish(figure, f"{market}: tracking error and {words}", legend, note, y=up, x=x, ends=())
