@@ -22,7 +22,7 @@ from tracker_strategies.analysis.metrics import annualised, capture, drawdown
 from tracker_strategies.analysis.pages import charts, charts_held, charts_tracked
 from tracker_strategies.analysis.pages.attributed import EXPLAINED, attribution_tables
 from tracker_strategies.analysis.pages.limited import goals_table, limits_table, parameters_of
-from tracker_strategies.analysis.pages.managed import PERIODS_EXPLAINED, holding_words, in_interval, manager_tables
+from tracker_strategies.analysis.pages.managed import PERIODS_EXPLAINED, active_tables, holding_words, in_interval, manager_tables
 from tracker_strategies.analysis.pages.page import Bar, Cell, Table, Tile, Word, check_page, render, write_page
 from tracker_strategies.analysis.pages.quantstats_page import check_levels, quantstats_body, require_quantstats
 from tracker_strategies.analysis.pages.words import (
@@ -130,6 +130,7 @@ def _page(
         own = [(name, record, i) for i, name in enumerate(record.targets)]
         tables.append(("Index by index", _figures("Index", [(blend, record, None), *own])))
     years = manager_tables(record)
+    active_words, active = active_tables(record, None if attribution is None else attribution.index_weights)
     attributed = [] if attribution is None else attribution_tables(attribution)
     with charts.chart_style():
         drawn = [
@@ -164,6 +165,8 @@ def _page(
         first=drawn[:2],
         charts=[chart for chart in drawn[2:] if chart],
         weights=_weights(record),
+        active_words=active_words,
+        active=active,
         limits=[limits_table(record), goals_table(record)],
         parameters=parameters_of(record),
         year=year_words(record.periods_per_year, record.dates),
