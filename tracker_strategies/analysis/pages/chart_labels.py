@@ -135,7 +135,13 @@ _SIDES = ((1, 0.3), (-1, 0.3), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -
 _FAR = (0.0, 9.0, 20.0, 34.0, 50.0, 70.0)
 
 
-def point_labels(ax: Axes, points: Sequence[tuple[float, float]], labels: Mapping[int, str], colour: str) -> Collection[int]:
+def point_labels(
+    ax: Axes,
+    points: Sequence[tuple[float, float]],
+    labels: Mapping[int, str],
+    colour: str,
+    avoid: Sequence[tuple[float, float]] = (),
+) -> Collection[int]:
     """Name points of a scatter chart so that no name lies on another or on a point, with a line to a name that is further away.
 
     Parameters
@@ -147,6 +153,8 @@ def point_labels(ax: Axes, points: Sequence[tuple[float, float]], labels: Mappin
     labels : mapping of the number of a point to its name
         Most important first: the last may find no place.
     colour : str
+    avoid : sequence of (x, y)
+        Of a line that names keep off.
 
     Returns
     -------
@@ -155,10 +163,14 @@ def point_labels(ax: Axes, points: Sequence[tuple[float, float]], labels: Mappin
     """
     figure = ax.get_figure()
     assert figure is not None
+    ax.get_xlim(), ax.get_ylim()  # they are worked out when they are asked for
     scale = 72.0 / float(figure.get_dpi())
-    at = np.asarray(ax.transData.transform(np.asarray(points, dtype=np.float64)), dtype=np.float64) * scale
+    both = np.asarray([*points, *avoid], dtype=np.float64)
+    drawn = np.asarray(ax.transData.transform(both), dtype=np.float64) * scale
+    at, line = drawn[: len(points)], drawn[len(points) :]
     (x0, y0), (x1, y1) = ax.transAxes.transform([(0.0, 0.0), (1.0, 1.0)]) * scale
     taken: list[Box] = [(x - 5.0, y - 5.0, x + 5.0, y + 5.0) for x, y in at.tolist()]
+    taken += [(x - 1.0, y - 1.0, x + 1.0, y + 1.0) for x, y in line.tolist()]
     named = []
     for i, label in labels.items():
         wide, high = width_of(label) * LARGEST + 2.0, SIZE * LARGEST
@@ -166,6 +178,7 @@ def point_labels(ax: Axes, points: Sequence[tuple[float, float]], labels: Mappin
         for far in _FAR:
             boxes = [_beside(float(x), float(y), wide, high, 7.0 + far, side) for side in _SIDES]
             free = [b for b in boxes if x0 <= b[0] and b[2] <= x1 and y0 <= b[1] and b[3] <= y1 and not _hits(b, taken)]
+            free = [b for b in free if far >= _FAR[2] or _nearest(b, at) == _nearest(b, at[i : i + 1])]
             if free:
                 box = free[0]
                 taken.append(box)
@@ -191,6 +204,13 @@ def _beside(x: float, y: float, wide: float, high: float, away: float, side: tup
     left = x + away if across > 0 else x - away - wide if across < 0 else x - wide / 2
     middle = y if abs(up) < 1 else y + up * (away + high / 2)
     return left, middle - high / 2, left + wide, middle + high / 2
+
+
+def _nearest(box: Box, at: NDArray[np.float64]) -> float:
+    """Distance from a box to the nearest point: a name is no nearer to another point than to its own."""
+    across = np.maximum(np.maximum(box[0] - at[:, 0], at[:, 0] - box[2]), 0.0)
+    up = np.maximum(np.maximum(box[1] - at[:, 1], at[:, 1] - box[3]), 0.0)
+    return float(np.hypot(across, up).min())
 
 
 def _hits(box: Box, taken: Sequence[Box]) -> bool:

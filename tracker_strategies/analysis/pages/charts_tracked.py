@@ -68,7 +68,7 @@ def active(record: RunRecord, baselines: Sequence[RunRecord] = (), target: int |
     percent_axis(bottom.yaxis, 2)
     titles = f"Cumulated log return over {against(record, target)}", "Distance from its best"
     number = 0 if target is None else target + 1
-    return finish(figure, "Active return", [*legend, ("Drawdown", LOSS)], y=titles, x=time_word(record.dates), number=number)
+    return finish(figure, "Active return", legend, y=titles, x=time_word(record.dates), number=number)
 
 
 def against(record: RunRecord, target: int | None) -> str:

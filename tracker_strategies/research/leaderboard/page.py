@@ -18,6 +18,7 @@ from tracker_strategies.analysis.pages.charts import (
     PORTFOLIO,
     SOFT,
     Chart,
+    FloatArray,
     chart_style,
     finish,
     panels,
@@ -42,7 +43,7 @@ from tracker_strategies.research.leaderboard.tables import (
 from tracker_strategies.research.sweeps.running.store import read_rows
 from tracker_strategies.strategies.registry import NAMES
 
-#: Points that are named in a chart wherever they lie; others only on the frontier.
+#: Points that get a name first, where there is no room for all.
 NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
 #: What trackers have to beat: those of others, the baselines, and names drawn by lot.
 RIVALS = ("slait", "skfolio", "random-portfolio", *(name for name, (family, _) in NAMES.items() if family == "baselines"))
@@ -150,10 +151,17 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     ax.margins(0.08)
     ax.grid(visible=True, axis="both")
     percent_axis(ax.yaxis)
-    first = [i for i, row in enumerate(rows) if row["strategy"] in NAMED]
-    labels = {i: rows[i]["strategy"] for i in (*sorted(first, key=lambda i: NAMED.index(rows[i]["strategy"])), *edge.tolist())}
-    named = point_labels(ax, list(zip(te.tolist(), other.tolist(), strict=True)), labels, SOFT)
+    first = sorted((i for i, row in enumerate(rows) if row["strategy"] in NAMED), key=lambda i: NAMED.index(rows[i]["strategy"]))
+    labels = {i: rows[i]["strategy"] for i in (*first, *edge.tolist(), *range(len(rows)))}
+    # Names keep off the line of the best trade-offs, too.
+    along = np.linspace(0.0, len(edge) - 1.0, 16 * len(edge))
+    line = np.exp(np.interp(along, np.arange(len(edge)), np.log(te[edge]))), np.interp(along, np.arange(len(edge)), other[edge])
+    named = point_labels(ax, _pairs(te, other), labels, SOFT, avoid=_pairs(*line))
     left = [rows[i]["strategy"] for i in labels if i not in named]
     note = f"Too crowded for a name: {', '.join(left)}." if left else ""
     x = "Tracking error, RMS, bp per bar, log scale"
     return finish(figure, f"{market}: tracking error and {words}", legend, note, y=up, x=x, ends=())
+
+
+def _pairs(x: FloatArray, y: FloatArray) -> list[tuple[float, float]]:
+    return list(zip(x.tolist(), y.tolist(), strict=True))
