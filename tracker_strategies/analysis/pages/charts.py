@@ -8,7 +8,6 @@ hex values and are exchanged for CSS variables, so that one drawing serves a lig
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -162,8 +161,8 @@ def percent_axis(axis: Any, ticks: int = 5) -> None:
     """Per cent on an axis, with as many digits as its steps need."""
 
     def label(value: float, _: int) -> str:
-        step = abs(np.diff(axis.get_majorticklocs())[:1] * 100)
-        return percent(value, int(np.clip(math.ceil(-math.log10(step[0]) - 1e-9), 0, 4)) if len(step) and step[0] else 1)
+        step = float(abs(np.diff(axis.get_majorticklocs())[:1] * 100).sum())
+        return percent(value, next((d for d in range(4) if abs(step * 10**d - round(step * 10**d)) < 1e-6), 4) if step else 1)
 
     axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(label))

@@ -253,7 +253,7 @@ def _figures(first: str, runs: Sequence[tuple[str, RunRecord, int | None]]) -> T
     for name, run, target in runs:
         m = run.metrics(target)
         rows.append([name, *(figure(key, m[key], run.periods_per_year) for key in FIGURES)])
-    return Table([first, *(label for label, _ in FIGURES.values())], rows, own=(0,))
+    return Table([first, *(label for label, _ in FIGURES.values())], rows, own=(0,), kind="figures")
 
 
 def _weights(record: RunRecord) -> Table:
