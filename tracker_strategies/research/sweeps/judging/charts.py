@@ -101,12 +101,14 @@ def _write_values(ax: Axes, mean: FloatArray, mesh: Any) -> None:
             ax.text(c + 0.5, r + 0.5, f"{value:.4g}", color=ink, ha="center", va="center", fontsize=9.5)
 
 
-def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str, title: str, y: str, note: str) -> Chart:
+def frontier(
+    setting: Setting, baselines: Mapping[str, Entry], figure_name: str, title: str, y: str, note: str, scale: float = 1.0
+) -> Chart:
     """Tracking error against another figure: every candidate a point, the best trade-offs joined."""
     figure, (ax,) = panels(height=360, dates=False)
     entries = setting.full
     te = np.array([1e4 * e.figures["te_rms"] for e in entries])
-    other = np.array([e.figures[figure_name] for e in entries])
+    other = scale * np.array([e.figures[figure_name] for e in entries])
     edge = pareto(te, -other if figure_name == "excess_log_return" else other)
     # A few hopeless candidates would press all others into a corner.
     near = np.flatnonzero(te <= max(3.0 * te.min(), *(1.15e4 * e.figures["te_rms"] for e in baselines.values()), 0.0))
@@ -128,7 +130,7 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
         legend.append(("Best trade-offs", SOFT))
     at: list[tuple[float, float]] = []
     for entry in baselines.values():
-        at.append((1e4 * entry.figures["te_rms"], entry.figures[figure_name]))
+        at.append((1e4 * entry.figures["te_rms"], scale * entry.figures[figure_name]))
         ax.plot(*([value] for value in at[-1]), color=INDEX, marker="D", markersize=8.0, linestyle="none")
     if baselines:
         legend.append(("Baselines", INDEX))
@@ -143,8 +145,10 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     return finish(figure, title, legend, note + beyond, y=y, x="Tracking error, RMS, bp per bar", ends=())
 
 
-def charts(setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, str] | None) -> list[Chart]:
-    """All charts of one setting."""
+def charts(
+    setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, str] | None, years: float | None = None
+) -> list[Chart]:
+    """All charts of one setting; returns are per year where it is known how many years are scored."""
     place = f"{setting.about['data']}, {setting.about['fill']}"
     drawn = [
         frontier(
@@ -152,8 +156,9 @@ def charts(setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, st
             baselines,
             "excess_log_return",
             "Tracking error and return",
-            "Log return over the index",
+            "Log return over the index" + ("" if years is None else " per year"),
             f"{place}.",
+            1.0 if years is None else 1.0 / years,
         ),
         frontier(
             setting,
