@@ -157,4 +157,4 @@ def test_sectors_are_drawn_where_they_are_known(record):
     shares = dict.fromkeys(("Energy", "Banks", "No sector known"), 0.0)
     for symbol, weight in zip(record.symbols, record.weights.mean(axis=0), strict=True):
         shares[SECTORS.get(symbol, "No sector known")] += weight
-    assert [name for name, _ in chart.legend] == [*sorted(shares, key=lambda name: -shares[name]), "Cash"]
+    assert [key.label for key in chart.legend] == [*sorted(shares, key=lambda name: -shares[name]), "Cash"]

@@ -43,7 +43,8 @@ SAID = {
         "Beta to the index",
         "(two-way)",
         "Holding period",
-        "Where the error comes from, by cause",
+        "Where the error comes from",
+        "Limits and goals",
     ),
     "leaderboard": ("verdict", "Trackers", "Rivals and baselines"),
     "comparison of a leaderboard": ("Which is better, and is it real",),
@@ -78,7 +79,9 @@ def test_months_are_coloured_and_bars_are_drawn(written, visit):
     page = visit(written.pages["tear sheet"], width=1280).page
     shades = page.evaluate("[...document.querySelectorAll('td.above, td.below')].map(c => getComputedStyle(c).backgroundColor)")
     assert len(set(shades)) > 3
-    bars = page.evaluate("[...document.querySelectorAll('#attribution ~ section td.bar i')].map(b => b.offsetWidth)")
+    bars = page.evaluate(
+        "[...document.querySelectorAll('#attribution ~ section td.bar i, #names ~ section td.bar i')].map(b => b.offsetWidth)"
+    )
     assert len(bars) > 6
     assert max(bars) > 10 * min(bars)
 

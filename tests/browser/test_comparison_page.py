@@ -26,7 +26,7 @@ def picture(page, chart="excess"):
 
 
 def points(page):
-    return page.locator('[data-frontier="turnover"] circle').count()
+    return page.locator('[data-frontier="turnover"] .point').count()
 
 
 def column(page, key):
@@ -42,7 +42,7 @@ def span(page):
 
 
 IN_BP = ("te_rms", "te_centred", "mdte", "entry_active_return")
-IN_PERCENT = ("tracking_difference", "turnover", "entry_turnover")
+IN_PERCENT = ("tracking_difference", "excess_log_return", "turnover", "entry_turnover")
 
 
 def test_the_numbers_are_those_of_metrics_json(page, written):
@@ -146,7 +146,7 @@ def test_charts_are_zoomed_by_buttons_and_by_dragging_all_together(page):
 def test_a_hostile_name_is_text_and_nothing_else(page, opened):
     assert NASTY in names(page)
     assert NASTY in page.locator(".chip span").all_text_contents()
-    assert any(NASTY in (label or "") for label in page.locator("circle").evaluate_all("e => e.map(c => c.ariaLabel)"))
+    assert any(NASTY in (label or "") for label in page.locator(".point").evaluate_all("e => e.map(c => c.ariaLabel)"))
     assert page.locator("script").count() == 2
     assert page.locator("img").count() == 0
     assert opened.complaints == []

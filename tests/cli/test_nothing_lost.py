@@ -13,7 +13,7 @@ from datafeeds import load_sample
 from datafeeds.files import staged_folder
 from tests.cli.commands import ROOT, process, refused, tracker
 from tracker_strategies import backtest, read_run, tearsheet
-from tracker_strategies.analysis.pages import charts
+from tracker_strategies.analysis.pages import charts_tracked as charts
 from tracker_strategies.analysis.runfolder import RUN_FILES, write_run
 
 DATA = {"run.json", "metrics.json", "weights.parquet", "decisions.parquet", "returns.parquet", "orders.parquet"}

@@ -159,7 +159,7 @@ def test_the_legend_names_what_is_drawn_and_baselines_are_no_trackers(result):
     (row,) = [r for r in result["rows"] if (r["market"], r["strategy"], r["group"]) == ("one", "pa", "strategies")]
     with chart_style():
         labels = {
-            names: [label for label, _ in frontiers("one", [{**row, "strategy": name} for name in names])[0].legend]
+            names: [key.label for key in frontiers("one", [{**row, "strategy": name} for name in names])[0].legend]
             for names in (("pa",), ("equal-weight",), ("pa", "random-portfolio"), ("constant-weight", "replicate"))
         }
     assert labels == {

@@ -10,12 +10,25 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from datafeeds.files import staged_folder, write_json
-from tracker_strategies.analysis.pages.charts import INDEX, LOSS, PORTFOLIO, Chart, chart_style, curve, finish, panels
+from tracker_strategies.analysis.pages.chart_labels import End
+from tracker_strategies.analysis.pages.charts import (
+    INDEX,
+    LOSS,
+    OTHERS,
+    PORTFOLIO,
+    SOFT,
+    Chart,
+    chart_style,
+    curve,
+    finish,
+    panels,
+    pattern,
+)
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, render
 
 FILES = ("capacity.json", "capacity.html")
 _UNITS = ((1e12, "trn"), (1e9, "bn"), (1e6, "m"), (1e3, "k"))
-_GREY = "#808080"
+LIMIT = OTHERS[3]
 _ENDS = {
     "cost": "beyond it, trading costs more than the limit",
     "unfilled": "beyond it, more of the orders stay unfilled than the limit allows",
@@ -53,9 +66,9 @@ def capacity_page(found: Mapping[str, Any]) -> str:
     most = 100.0 * found["max_unfilled"]
     with chart_style():
         charts = [
-            _chart(rows, "Cost", "cost_bps_per_year", 1.0, "bp per year", LOSS, found, limit=found["max_cost_bps"]),
-            _chart(rows, "Tracking error", "te_per_year", 100.0, "% per year, RMS", PORTFOLIO, found),
-            _chart(rows, "Unfilled orders", "unfilled", 100.0, "% of their value", INDEX, found, limit=most),
+            _chart(rows, "Cost", "cost_bps_per_year", 1.0, "Cost, bp per year", LOSS, found, limit=found["max_cost_bps"]),
+            _chart(rows, "Tracking error", "te_per_year", 100.0, "Tracking error, % per year, RMS", PORTFOLIO, found),
+            _chart(rows, "Unfilled orders", "unfilled", 100.0, "Unfilled, % of the value of orders", INDEX, found, limit=most),
         ]
     answer = "none" if found["capacity"] is None else money(found["capacity"])
     liquid = ", ".join(f"{key}={value}" for key, value in found["params"].items())
@@ -80,23 +93,25 @@ def _chart(
     *,
     limit: float | None = None,
 ) -> Chart:
-    figure, (ax,) = panels(dates=False, height=220)
+    figure, (ax,) = panels(dates=False, height=250)
     x, y = np.array([row["cash"] for row in rows]), scale * np.array([row[key] for row in rows])
     ax.set_xscale("log")
-    curve(ax, x, y, colour, marker="o", markersize=3.5)
-    legend = [(unit, colour)]
+    curve(ax, x, y, colour, marker="o", markersize=3.5, linestyle="-")
+    ends = []
     if limit is not None:
-        ax.axhline(limit, color=_GREY, linewidth=0.8, linestyle="--")
-        legend.append(("limit", _GREY))
+        ax.axhline(limit, color=LIMIT, linewidth=1.2, linestyle=pattern(LIMIT))
+        ends.append(End(0, limit, "Limit"))
     if found["capacity"] is not None:
-        ax.axvline(found["capacity"], color=_GREY, linewidth=0.8, linestyle=":")
-        legend.append(("capacity", _GREY))
+        ax.axvline(found["capacity"], color=SOFT, linewidth=1.0, linestyle=":")
     ax.set_xlim(x[0] * 0.8, x[-1] * 1.6)  # the last label stands inside
     ax.set_ylim(bottom=0.0)
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: money(value)))
-    return finish(figure, title, legend)
+    legend = [(title, colour), ("Limit", LIMIT)] if limit is not None else []
+    if found["capacity"] is not None:
+        legend.append((f"Capacity, {money(found['capacity'])}", SOFT))
+    return finish(figure, title, legend, y=unit, x="Size of the account, log scale", ends=ends)
 
 
 def _table(rows: Sequence[Mapping[str, float]]) -> Table:

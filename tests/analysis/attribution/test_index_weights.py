@@ -6,6 +6,8 @@ import pytest
 from tests.markets import random_panel
 from tracker_strategies import backtest
 from tracker_strategies.analysis.attribution import index_weights_of
+from tracker_strategies.analysis.pages.managed import active_tables
+from tracker_strategies.analysis.pages.words import percent
 from tracker_strategies.analysis.recording import attribution_of
 from tracker_strategies.analysis.runfolder import write_run
 
@@ -36,6 +38,24 @@ def test_the_run_folder_attributes_against_them(record, tmp_path):
     np.testing.assert_allclose(found.names.sum(axis=1), found.active, atol=1e-12)
     b, x = index_weights_of(record)[-2], PANEL.close[-1] / PANEL.close[-2] - 1.0
     assert found.names["(index not explained by its weights)"].iloc[-1] == pytest.approx(b @ x - found.index[-1], abs=1e-12)
+
+
+def test_the_tear_sheet_of_the_folder_shows_active_weights_and_the_active_share(record, tmp_path):
+    folder = write_run(record, tmp_path / "run", PANEL)
+    part, b = record.part, index_weights_of(record.part)
+    kept = attribution_of(folder).index_weights
+    np.testing.assert_array_equal(kept.to_numpy(), b[1:])
+    words, ((heading, table),) = active_tables(part, kept)
+    share = 0.5 * (np.abs(part.weights - b).sum(axis=1) + np.abs((part.weights - b).sum(axis=1)))[1:]
+    assert words.startswith(f"Active share {percent(share[-1], 1)} at the end, {percent(share.mean(), 1)} on average")
+    assert heading == "Largest active weights at the end"
+    for name, held, index, active in table.rows:
+        i = PANEL.symbols.index(name)
+        assert (held.value, index.value) == (part.weights[-1, i], b[-1, i])
+        assert active.value == pytest.approx(held.value - index.value)
+    sizes = [abs(row[3].value) for row in table.rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert active_tables(part, None) == ("", [])
 
 
 def test_what_is_not_known_yet_is_not_made_up():

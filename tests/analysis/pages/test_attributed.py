@@ -22,7 +22,7 @@ def record():
 def test_shares_and_effects_are_those_of_the_attribution_and_sum_to_the_whole(record):
     found = attribute(record)
     tables = dict(attribution_tables(found))
-    causes = tables["Where the error comes from, by cause"]
+    causes = tables["By cause"]
     assert [row[0].text for row in causes.rows[:-1]] == list(CAUSES)
     assert sum(row[2].value for row in causes.rows[:-1]) == pytest.approx(1.0, abs=1e-10)
     for title in list(tables)[:3]:
@@ -34,7 +34,7 @@ def test_shares_and_effects_are_those_of_the_attribution_and_sum_to_the_whole(re
 def test_the_ten_names_that_cost_most_come_first_and_the_worst_bars_name_those_responsible(record):
     found = attribute(record)
     tables = dict(attribution_tables(found))
-    names = tables["The names that cost most"].rows
+    names = tables["By name: those that cost most"].rows
     assert len(names) == 12
     shares = [row[2].value for row in names[:10]]
     assert shares == sorted(shares, reverse=True)
@@ -47,7 +47,7 @@ def test_the_ten_names_that_cost_most_come_first_and_the_worst_bars_name_those_r
 
 
 def test_bars_are_as_long_as_the_shares_that_stand_beside_them(record):
-    causes = dict(attribution_tables(attribute(record)))["Where the error comes from, by cause"].rows[:-1]
+    causes = dict(attribution_tables(attribute(record)))["By cause"].rows[:-1]
     shares = [row[2].value for row in causes]
     assert min(shares) < 0 < max(shares)
     assert [row[1].length for row in causes] == pytest.approx([share / max(map(abs, shares)) for share in shares])

@@ -136,7 +136,9 @@ def test_returns_are_per_year_and_the_legend_is_as_drawn(swept):
     setting = load(swept).settings[0]
     base = {name: setting.find(name) for name in told["baselines"]}
     with chart_style():
-        labels = [label for label, _ in charts(setting, base, None)[0].legend]
+        labels = [key.label for key in charts(setting, base, None)[0].legend]
+        up = charts(setting, base, None, told["years"])[0].svg
+    assert "Log return over the index per year" in up
     assert "equal-weight" not in labels
     assert labels[-1] == "Baselines"
 

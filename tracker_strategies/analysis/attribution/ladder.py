@@ -43,7 +43,7 @@ from tracker_strategies.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
-BY_NAME = "by name: "
+BY_NAME, IN_INDEX = "by name: ", "weight in the index: "
 CAUSES = ("learning", "limits", "waiting", "lots", "fills", "costs")
 #: Lines of the attribution by name that are no names.
 CASH, COSTS, UNEXPLAINED, NO_SECTOR = "(cash)", "(costs)", "(index not explained by its weights)", "(no sector)"
@@ -63,6 +63,8 @@ class Attribution:
     names : DataFrame (T, ...)
         Effects by name, with cash, costs and, where the weights of the index are known, what they do not explain.
     sectors : mapping of symbol to sector
+    index_weights : DataFrame (T, N), optional
+        Weights of the index at each close, where they are known.
     """
 
     dates: NDArray[np.datetime64]
@@ -71,6 +73,7 @@ class Attribution:
     causes: pd.DataFrame
     names: pd.DataFrame
     sectors: Mapping[str, str]
+    index_weights: pd.DataFrame | None = None
 
     @property
     def active(self) -> FloatArray:
@@ -93,10 +96,13 @@ class Attribution:
         return pd.Series(linked(effects.to_numpy(), self.returns, self.index), effects.columns)
 
     def frame(self) -> pd.DataFrame:
-        """What ``attribution.parquet`` holds: returns, effects by cause, and effects by name under "by name: ..."."""
+        """What ``attribution.parquet`` holds: returns, effects by cause, effects by name under "by name: ...", and weights of the
+        index, where they are known, under "weight in the index: ...".
+        """
         both = pd.DataFrame({"portfolio": self.returns, "index": self.index, "active": self.active}, index=self.causes.index)
         names = self.names.set_axis([f"{BY_NAME}{name}" for name in self.names.columns], axis=1)
-        return pd.concat([both, self.causes, names], axis=1).rename_axis("date")
+        known = [] if self.index_weights is None else [self.index_weights.add_prefix(IN_INDEX)]
+        return pd.concat([both, self.causes, names, *known], axis=1).rename_axis("date")
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, sectors: Mapping[str, str]) -> Attribution:
@@ -105,7 +111,9 @@ class Attribution:
         names = frame[own].set_axis([column.removeprefix(BY_NAME) for column in own], axis=1)
         dates = frame.index.to_numpy().astype("datetime64[ns]")
         returns, index = (frame[name].to_numpy() for name in ("portfolio", "index"))
-        return cls(dates, returns, index, frame[list(CAUSES)], names, sectors)
+        known = [column for column in frame.columns if column.startswith(IN_INDEX)]
+        b = frame[known].set_axis([column.removeprefix(IN_INDEX) for column in known], axis=1) if known else None
+        return cls(dates, returns, index, frame[list(CAUSES)], names, sectors, b)
 
 
 def attribute(record: RunRecord, index_weights: FloatArray | None = None) -> Attribution:
@@ -195,4 +203,5 @@ class Bars:
         dates = part.dates[self.rows[1:]]
         causes = pd.DataFrame(effects.T, index=dates, columns=list(CAUSES))
         names = pd.DataFrame(np.column_stack([own, *more.values()]), index=dates, columns=[*part.symbols, *more])
-        return Attribution(dates, self.r, self.y, causes, names, part.sectors)
+        known = None if b is None else pd.DataFrame(b[self.rows[1:]], index=dates, columns=list(part.symbols))
+        return Attribution(dates, self.r, self.y, causes, names, part.sectors, known)

@@ -29,15 +29,15 @@ EXPLAINED = (
 
 def attribution_tables(found: Attribution) -> list[tuple[str, Table]]:
     """By cause; the names that cost most; sectors, where they are known; and the worst bars with the names responsible."""
-    tables = [("Where the error comes from, by cause", _effects("Cause", found, found.causes, MEANINGS))]
+    tables = [("By cause", _effects("Cause", found, found.causes, MEANINGS))]
     names = found.names.drop(columns=[line for line in (CASH, COSTS, UNEXPLAINED) if line in found.names])
     shares = found.shares(names).sort_values(ascending=False, kind="stable")
     most = list(shares.index[:MOST])
     others = found.names.drop(columns=most)
     shown = found.names[most].assign(**{f"{len(others.columns)} other lines, with cash and costs": others.sum(axis=1)})
-    tables.append(("The names that cost most", _effects("Name", found, shown)))
+    tables.append(("By name: those that cost most", _effects("Name", found, shown)))
     if found.sectors:
-        tables.append(("Where the error comes from, by sector", _effects("Sector", found, found.by_sector)))
+        tables.append(("By sector", _effects("Sector", found, found.by_sector)))
     return [*tables, ("The worst bars", _worst(found, names))]
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from tracker_strategies.analysis.pages.chart_labels import End
 from tracker_strategies.analysis.pages.charts import (
+    GROUND,
     INDEX,
     LOSS,
     OTHERS,
@@ -21,13 +23,14 @@ from tracker_strategies.analysis.pages.charts import (
     finish,
     panels,
     percent_axis,
+    time_word,
 )
 from tracker_strategies.analysis.record import RunRecord
 
 COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
 MOST_LINES, MOST_NAMES = 7, 30
 #: The members of the ensemble, by the number of bars that each remembers.
-ENSEMBLE = {"p_1": "memory of 200 bars", "p_2": "50 bars", "p_3": "20 bars", "p_4": "10 bars"}
+ENSEMBLE = {"p_1": "200 bars", "p_2": "50 bars", "p_3": "20 bars", "p_4": "10 bars"}
 
 
 def diagnostics(record: RunRecord) -> list[Chart]:
@@ -38,21 +41,27 @@ def diagnostics(record: RunRecord) -> list[Chart]:
     wanted = [name for name in table.attrs.get("lines", ()) if name in table and np.isfinite(table[name].to_numpy()).any()]
     votes = [str(name) for name in table if str(name).startswith("p_")][:MOST_LINES]
     single = [name for name in wanted if name not in votes][:3]
-    x, drawn = day_numbers(record.dates), []
+    x, time, drawn = day_numbers(record.dates), time_word(record.dates), []
     if votes:
         figure, (ax,) = panels()
         for name, colour in zip(votes, COLOURS, strict=False):
             curve(ax, x, table[name].to_numpy(), colour)
         ax.set_ylim(bottom=0.0)
-        labels = [ENSEMBLE[name] for name in votes] if set(votes) == set(ENSEMBLE) else [_plain(name) for name in votes]
-        drawn.append(finish(figure, "Weights of the members", list(zip(labels, COLOURS, strict=False))))
+        known = set(votes) == set(ENSEMBLE)
+        note = "Each member is named by how far back it remembers." if known else ""
+        labels = [ENSEMBLE[name] for name in votes] if known else [_plain(name) for name in votes]
+        drawn.append(
+            finish(
+                figure, "Weights of the members", list(zip(labels, COLOURS, strict=False)), note, y="Share of the vote", x=time
+            )
+        )
     if single:
         figure, axes = panels((1.0,) * len(single))
         for ax, name, colour in zip(axes, single, COLOURS, strict=False):
-            curve(ax, x, _finite(table[name].to_numpy()), colour)
+            curve(ax, x, _finite(table[name].to_numpy()), colour, linestyle="-")
             ax.yaxis.set_major_locator(MaxNLocator(4 if len(single) == 1 else 2))
             ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.4g}"))
-        drawn.append(finish(figure, "Diagnostics of the algorithm", zip(single, COLOURS, strict=False)))
+        drawn.append(finish(figure, "Diagnostics of the algorithm", (), y=single, x=time))
     return drawn
 
 
@@ -73,9 +82,16 @@ def stacked(record: RunRecord, title: str, layers: Sequence[tuple[str, FloatArra
     total = np.sum(shares, axis=0)
     colours = [*STACK[: len(layers)], STACK[-1]]
     ax.stackplot(day_numbers(record.dates)[rows], [*shares, np.maximum(1.0 - total, 0.0)], colors=colours, linewidth=0.0)
+    tops = np.cumsum([*shares, np.maximum(1.0 - total, 0.0)], axis=0)
+    for top in tops[:-1]:
+        ax.plot(day_numbers(record.dates)[rows], top, color=GROUND, linewidth=0.8)
     ax.set_ylim(0.0, max(1.0, float(total.max())))
     percent_axis(ax.yaxis)
-    return finish(figure, title, zip([*(name for name, _ in layers), "Cash"], colours, strict=True))
+    names = [*(name for name, _ in layers), "Cash"]
+    last = np.r_[0.0, tops[:, -1]]
+    ends = [End(0, (low + high) / 2, name) for name, low, high in zip(names, last, last[1:], strict=False)]
+    y, x = "Share of the account", time_word(record.dates)
+    return finish(figure, title, zip(names, colours, strict=True), y=y, x=x, ends=ends)
 
 
 def sectors_over_time(record: RunRecord, most: int = 9) -> Chart | None:
@@ -100,7 +116,7 @@ def names_held(record: RunRecord) -> Chart | None:
     if held.sum(axis=1).mean() > 0.6 * held.shape[1] or not held.any():
         return None
     shown = [int(i) for i in np.argsort(-often, kind="stable")[:MOST_NAMES] if often[i] > 0.0]
-    figure, (ax,) = panels(height=90 + 14 * len(shown))
+    figure, (ax,) = panels(height=120 + 14 * len(shown))
     x = day_numbers(record.dates)
     for row, i in enumerate(shown):
         steps = np.flatnonzero(np.diff(np.r_[False, held[:, i], False]))
@@ -110,7 +126,8 @@ def names_held(record: RunRecord) -> Chart | None:
     ax.set_yticks(range(len(shown)), [record.symbols[i][:9] for i in shown])
     ax.grid(visible=False, axis="y")
     total = int((often > 0.0).sum())
-    return finish(figure, "Names held", (), f"{len(shown)} of {total} names that were ever held.")
+    note = f"{len(shown)} of {total} names that were ever held."
+    return finish(figure, "Names held", (), note, y="Name", x=time_word(record.dates))
 
 
 def _plain(name: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from tracker_strategies.analysis.manager.exposure import active_share, largest_active
 from tracker_strategies.analysis.manager.periods import calendar_years, monthly_active, trailing_years
 from tracker_strategies.analysis.manager.turnover import Trading
 from tracker_strategies.analysis.pages.page import Cell, Table, Word
@@ -21,6 +22,10 @@ PERIODS_EXPLAINED = (
 )
 
 
+#: What the active share is.
+ACTIVE_SHARE = "half the sum of the absolute differences between the weights held and those of the index"
+
+
 def manager_tables(record: RunRecord) -> list[tuple[str, Table]]:
     """Calendar years, years back from the last bar, and active returns by month; none where no bar is scored."""
     if not len(record.scored()[0]):
@@ -30,6 +35,23 @@ def manager_tables(record: RunRecord) -> list[tuple[str, Table]]:
         ("Years up to the last bar", _periods("Period", trailing_years(record))),
         ("Active return by month", _months(monthly_active(record))),
     ]
+
+
+def active_tables(record: RunRecord, index_weights: pd.DataFrame | None) -> tuple[str, list[tuple[str, Table]]]:
+    """The active share in words, and the names whose weights differ most from those in the index; nothing where these are not
+    known.
+    """
+    if index_weights is None:
+        return "", []
+    days = pd.DatetimeIndex(record.dates)
+    held = record.weights[days.get_indexer(pd.DatetimeIndex(index_weights.index))]
+    shares = active_share(held, index_weights.to_numpy())
+    rows: list[list[Word]] = []
+    for name, own in largest_active(record, index_weights.to_numpy()[-1]).iterrows():
+        both = (Cell(percent(own[key], 2), value=own[key]) for key in ("weight", "index"))
+        rows.append([str(name), *both, _signed(own["active"])])
+    words = f"Active share {percent(shares[-1], 1)} at the end, {percent(float(shares.mean()), 1)} on average: {ACTIVE_SHARE}."
+    return words, [("Largest active weights at the end", Table(["Name", "Portfolio", "Index", "Active weight"], rows))]
 
 
 def in_interval(low: float, high: float, written: Callable[[float], str]) -> str:

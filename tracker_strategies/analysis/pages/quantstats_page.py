@@ -5,14 +5,13 @@ the start, loses a drawdown that begins on the first bar, restyles matplotlib fo
 fonts and links to a server. All of that ends here. It renders into our own template, so none of its styles reach the page. Left
 out because they mislead: bars by year (misplaced on pandas 3) and rolling beta (zero until its window is full), both drawn anew,
 and the ratio of yearly returns. Wrong statements in its tables are put right by :mod:`.quantstats_corrections`. Growth is drawn
-once, on a log scale: the tracking part of the page has it already.
+by the tracking part of the page already.
 """
 
 from __future__ import annotations
 
 import importlib
 import logging
-import math
 import re
 import tempfile
 import warnings
@@ -30,9 +29,10 @@ from markupsafe import Markup
 
 from datafeeds.bar_length import BarLength
 from tracker_strategies.analysis.pages import charts
-from tracker_strategies.analysis.pages.charts import INDEX, PORTFOLIO, Chart
+from tracker_strategies.analysis.pages.charts import Chart
 from tracker_strategies.analysis.pages.page import part
 from tracker_strategies.analysis.pages.quantstats_bars import daily_levels, made_from, rows_in_bars
+from tracker_strategies.analysis.pages.quantstats_charts import AXES, calendar_years, rolling_beta
 from tracker_strategies.analysis.pages.quantstats_corrections import corrected
 from tracker_strategies.errors import DataError, MissingExtraError, PageWarning
 
@@ -48,8 +48,8 @@ _COLOURS = charts.VARIABLES | {
     **dict.fromkeys(("#cccccc", "#dddddd"), "rule"),
     **dict.fromkeys(("#000000", "#333333", "#494949", "#666666", "#808080"), "soft"),
 }
-# Points: cut off above, where the title was; added at the left, for labels set larger on a phone.
-_TITLE_ROOM, _LABEL_ROOM = 22, 20
+# Points: cut off above, where the title was; added at the left, for the larger labels of a phone; below, for titles of axes.
+_TITLE_ROOM, _LABEL_ROOM, _BELOW = 6, 20, 20
 
 
 def quantstats_body(
@@ -242,12 +242,17 @@ def _three_cards(table: str) -> Markup:
 
 def _figure(title: str, svg: str, number: int) -> Markup:
     svg = re.sub(r"<text[^>]*font-weight: 700[^>]*?(?:/>|>.*?</text>)", "", svg, flags=re.S)
+    svg = re.sub(r'(style="fill: none; stroke: #fedd78[^"]*)"', r'\1; stroke-dasharray: 9 3"', svg)  # the line of the index
     svg = re.sub(r"(<text[^>]*fill: )#ffffff", r"\1#fffffe", svg)  # a cell's figure, not the paper
     if title.startswith("Monthly returns"):
         svg = _colour_blind_safe(svg)
     view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     if view:
-        width, height = float(view.group(1)) + _LABEL_ROOM, float(view.group(2)) - _TITLE_ROOM
+        width, height = float(view.group(1)) + _LABEL_ROOM, float(view.group(2)) - _TITLE_ROOM + _BELOW
+        x, y = AXES[title]
+        middle, lowest = float(view.group(1)) / 2 + _LABEL_ROOM, height + _TITLE_ROOM - 6
+        texts = ((-_LABEL_ROOM + 5.0, _TITLE_ROOM + 16.0, "start", y), (middle, lowest, "middle", x))
+        svg = svg.replace("</svg>", f"{''.join(str(part('axis_title', *text)) for text in texts)}</svg>")
         svg = svg.replace(view.group(0), f'viewBox="{-_LABEL_ROOM} {_TITLE_ROOM} {width:g} {height:g}"', 1)
     return part("chart", Chart(title, charts.tidy_svg(svg, f"{title} {number + 1}" if number else title, _COLOURS)))
 
@@ -258,33 +263,3 @@ def _colour_blind_safe(svg: str) -> str:
     to_hex = matplotlib.colors.to_hex
     swap = {to_hex(scale(i)): to_hex(safe(i)) for i in range(scale.N)}
     return re.sub(r"(fill: )(#[0-9a-f]{6})", lambda m: m[1] + swap.get(m[2], m[2]), svg)
-
-
-def calendar_years(value: pd.Series[float], index: pd.Series[float], number: int = 0) -> Chart:
-    """Return of each calendar year, index and portfolio side by side."""
-    dates = pd.DatetimeIndex(value.index)
-    logs = pd.DataFrame({"value": np.log(value.to_numpy()), "index": np.log(index.to_numpy())}, dates)
-    years: Any = np.expm1(logs.diff().iloc[1:].groupby(dates[1:].year).sum())
-    figure, (ax,) = charts.panels(height=305, dates=False)
-    x = np.arange(len(years))
-    ax.bar(x - 0.2, years["index"], width=0.38, color=INDEX)
-    ax.bar(x + 0.2, years["value"], width=0.38, color=PORTFOLIO)
-    ax.axhline(0.0, color=charts.SOFT, linewidth=0.8)
-    ax.margins(x=0.02)
-    step = math.ceil(len(x) / 8)
-    ax.set_xticks(x[::step], [str(year) for year in years.index[::step]])
-    charts.percent_axis(ax.yaxis)
-    return charts.finish(figure, "Return by calendar year", (("Portfolio", PORTFOLIO), ("Index", INDEX)), number=number)
-
-
-def rolling_beta(value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int = 0) -> Chart | None:
-    """Beta to the index over the last half year; none when the run is not longer than that."""
-    window = max(3, math.ceil(periods_per_year / 2))
-    r, y = value.pct_change(fill_method=None), index.pct_change(fill_method=None)
-    beta = (r.rolling(window).cov(y) / y.rolling(window).var()).replace([np.inf, -np.inf], np.nan).dropna()
-    if len(beta) < 2:
-        return None
-    figure, (ax,) = charts.panels(height=194)
-    charts.curve(ax, charts.day_numbers(beta.index.to_numpy()), beta.to_numpy(), PORTFOLIO)
-    ax.axhline(1.0, color=INDEX, linewidth=1.4, linestyle=(0, (5, 3)))
-    return charts.finish(figure, "Rolling beta, half a year", (("Portfolio", PORTFOLIO), ("Index", INDEX)), number=number)

@@ -6,7 +6,7 @@ The file needs nothing but itself: no network, no scripts, no fonts. Same record
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +19,10 @@ from tracker_strategies.analysis.inference.verdicts import interval
 from tracker_strategies.analysis.manager.exposure import beta, r_squared
 from tracker_strategies.analysis.manager.turnover import trading
 from tracker_strategies.analysis.metrics import annualised, capture, drawdown
-from tracker_strategies.analysis.pages import charts, charts_held
+from tracker_strategies.analysis.pages import charts, charts_held, charts_tracked
 from tracker_strategies.analysis.pages.attributed import EXPLAINED, attribution_tables
-from tracker_strategies.analysis.pages.managed import PERIODS_EXPLAINED, holding_words, in_interval, manager_tables
+from tracker_strategies.analysis.pages.limited import goals_table, limits_table, parameters_of
+from tracker_strategies.analysis.pages.managed import PERIODS_EXPLAINED, active_tables, holding_words, in_interval, manager_tables
 from tracker_strategies.analysis.pages.page import Bar, Cell, Table, Tile, Word, check_page, render, write_page
 from tracker_strategies.analysis.pages.quantstats_page import check_levels, quantstats_body, require_quantstats
 from tracker_strategies.analysis.pages.words import (
@@ -128,15 +129,21 @@ def _page(
         blend = " + ".join(f"{w:.0%} {name}" for w, name in zip(record.blend, record.targets, strict=True))
         own = [(name, record, i) for i, name in enumerate(record.targets)]
         tables.append(("Index by index", _figures("Index", [(blend, record, None), *own])))
+    years = manager_tables(record)
+    active_words, active = active_tables(record, None if attribution is None else attribution.index_weights)
     attributed = [] if attribution is None else attribution_tables(attribution)
     with charts.chart_style():
         drawn = [
-            charts.growth(record),
-            charts.active(record, baselines),
-            charts.rolling_error(record),
-            *(chart for j in several for chart in (charts.active(record, target=j), charts.rolling_error(record, j))),
-            charts.trading(record),
-            charts.holdings(record),
+            charts_tracked.growth(record),
+            charts_tracked.active(record, baselines),
+            charts_tracked.rolling_error(record),
+            *(
+                chart
+                for j in several
+                for chart in (charts_tracked.active(record, target=j), charts_tracked.rolling_error(record, j))
+            ),
+            charts_tracked.trading(record),
+            charts_tracked.holdings(record),
             charts_held.weights_over_time(record),
             charts_held.sectors_over_time(record),
             charts_held.names_held(record),
@@ -149,14 +156,19 @@ def _page(
         tiles=_tiles(record),
         tables=tables,
         remarks=remarks,
-        attributed=attributed,
+        causes=attributed[0][1] if attributed else None,
+        attributed=attributed[1:],
         attribution_words=EXPLAINED,
-        years=manager_tables(record),
+        years=years[:2],
+        months=years[2:],
         year_words=PERIODS_EXPLAINED,
         first=drawn[:2],
         charts=[chart for chart in drawn[2:] if chart],
         weights=_weights(record),
-        parameters={name: _written(value) for name, value in record.params.items() if value not in (None, (), "")},
+        active_words=active_words,
+        active=active,
+        limits=[limits_table(record), goals_table(record)],
+        parameters=parameters_of(record),
         year=year_words(record.periods_per_year, record.dates),
         nobody_left=not any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events),
         strategy=record.strategy,
@@ -170,19 +182,6 @@ def _performance(record: RunRecord, target: int) -> Markup:
     dates = pd.DatetimeIndex(record.dates[rows])
     value, index = pd.Series(record.growth[rows], dates), pd.Series(record.index[rows, target], dates)
     return quantstats_body(value, index, periods_per_year=record.periods_per_year, number=target)
-
-
-def _written(value: object) -> str:
-    """A parameter as a reader would write it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_written(inner)}" for name, inner in value.items() if inner is not None)
-    if isinstance(value, list | tuple):
-        return ", ".join(_written(inner) for inner in value)
-    return str(value)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -199,7 +198,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
     length = BarLength.usual(record.dates)
     per = f"per {length.word}"
     paid_in = 0.0 if record.flow is None else float(record.flow.sum())
-    effective = charts.effective_names(record.weights[1:])
+    effective = charts_tracked.effective_names(record.weights[1:])
     r, y = record.scored()
     growth = float(np.prod(1.0 + r)) - 1.0, float(np.prod(1.0 + y)) - 1.0
     index = "index" if len(record.targets) == 1 else "blend of the indices"
@@ -217,7 +216,6 @@ def _tiles(record: RunRecord) -> list[Tile]:
 
     fell = f"against the index, {_day(pd.Timestamp(record.dates[top]))} to {_day(pd.Timestamp(record.dates[deepest]))}"
     entry = ("against the index, in ", own("entry_bars"), " bars; bought ", own("entry_turnover"), ", cost ")
-    limits = "no limits were set" if record.breaches is None else "bars, by prices"
     details: dict[str, tuple[Word, ...]] = {
         "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised; {in_interval(*interval(r - y), bp)}",),
         "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
@@ -230,12 +228,8 @@ def _tiles(record: RunRecord) -> list[Tile]:
         ),
         "cost_bps": (f"{per}; {number(m['cost_bps'] * year)}\u202fbp per year, {record.cost[1:].sum():,.0f} in total",),
         "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
-        "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars",),
-        "n_bars": (f"{'' if length.unit == 'irregular' else 'of '}{length}, {year:,g} per year",),
+        "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars T, here ", own("n_bars")),
         "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
-        "breaches_passive": (f"{limits}; forced on ", own("breaches_forced"), ", by a decision on ", own("breaches_active")),
-        "idle_cash": ("of the account, in cash because a limit forces it",),
-        "unfilled": ("of the value of all orders, which the volume did not take",),
         "active_drawdown": (fell if deepest else "never behind its own best",),
         "beta": (in_interval(slope.low, slope.high, number),),
         "r_squared": (in_interval(fit.low, fit.high, lambda v: number(v, 4)),),
@@ -259,7 +253,7 @@ def _figures(first: str, runs: Sequence[tuple[str, RunRecord, int | None]]) -> T
     for name, run, target in runs:
         m = run.metrics(target)
         rows.append([name, *(figure(key, m[key], run.periods_per_year) for key in FIGURES)])
-    return Table([first, *(label for label, _ in FIGURES.values())], rows, own=(0,))
+    return Table([first, *(label for label, _ in FIGURES.values())], rows, own=(0,), kind="figures")
 
 
 def _weights(record: RunRecord) -> Table:

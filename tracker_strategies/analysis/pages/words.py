@@ -44,7 +44,7 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "te_rms": ("TE, RMS", bp),
     "te_centred": ("TE, centred", bp),
     "tracking_difference": ("Tracking difference", signed_percent),
-    "excess_log_return": ("Excess log return", lambda v: number(v, sign=True)),
+    "excess_log_return": ("Excess log return", signed_percent),
     "final_value": ("Final value", lambda v: f"{v:,.0f}"),
     "turnover": ("Turnover", lambda v: f"{number(100 * v)}\u202f%"),
     "cost_bps": ("Cost", lambda v: f"{number(v)}\u202fbp"),

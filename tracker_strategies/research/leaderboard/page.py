@@ -12,11 +12,13 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from datafeeds import MarketPanel
 from datafeeds.files import write_json
 from tracker_strategies.analysis.metrics import METRIC_KEYS
+from tracker_strategies.analysis.pages.chart_labels import point_labels
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     PORTFOLIO,
     SOFT,
     Chart,
+    FloatArray,
     chart_style,
     finish,
     panels,
@@ -41,7 +43,7 @@ from tracker_strategies.research.leaderboard.tables import (
 from tracker_strategies.research.sweeps.running.store import read_rows
 from tracker_strategies.strategies.registry import NAMES
 
-#: Points that are named in a chart wherever they lie; others only on the frontier.
+#: Points that get a name first, where there is no room for all.
 NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
 #: What trackers have to beat: those of others, the baselines, and names drawn by lot.
 RIVALS = ("slait", "skfolio", "random-portfolio", *(name for name, (family, _) in NAMES.items() if family == "baselines"))
@@ -126,25 +128,22 @@ def frontiers(market: str, rows: Sequence[Row]) -> list[Chart]:
     if not fine:
         return []
     return [
-        _frontier(market, fine, "turnover", 1.0, "turnover", "Up: bought plus sold per bar, as a share of the account."),
-        _frontier(market, fine, "net_excess_0", -1.0, "return", "Up: log return over the index a year, without costs."),
+        _frontier(market, fine, "turnover", 1.0, "turnover", "Bought plus sold per bar, of the account"),
+        _frontier(market, fine, "net_excess_0", -1.0, "return", "Log return over the index per year, without costs"),
     ]
 
 
 def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: str, up: str) -> Chart:
-    figure, (ax,) = panels(height=330, dates=False)
+    figure, (ax,) = panels(height=390, dates=False)
     te, other = np.array([1e4 * row["te_rms"] for row in rows]), np.array([row[key] for row in rows])
     edge = pareto(te, sign * other)
     ax.plot(te[edge], other[edge], color=SOFT, linewidth=1.2)
-    drawn = set()
-    for i, row in enumerate(rows):
-        colour = INDEX if row["strategy"] in RIVALS else PORTFOLIO
-        drawn.add(colour)
-        ax.plot([te[i]], [other[i]], color=colour, marker="o", markersize=6.0, linestyle="none")
-        if row["strategy"] in NAMED or i in edge:
-            right = te[i] > np.sqrt(te.min() * te.max())
-            place: Any = {"textcoords": "offset points", "color": SOFT, "fontsize": 9.5, "ha": "right" if right else "left"}
-            ax.annotate(row["strategy"], (te[i], other[i]), (-7 if right else 7, 4), **place)
+    legend = [("Best trade-offs", SOFT)] if len(edge) > 1 else []
+    for group, colour, marker, rivals in (("Rivals and baselines", INDEX, "D", True), ("Trackers", PORTFOLIO, "o", False)):
+        own = [i for i, row in enumerate(rows) if (row["strategy"] in RIVALS) is rivals]
+        if own:
+            ax.plot(te[own], other[own], color=colour, marker=marker, markersize=6.0, linestyle="none")
+            legend.insert(0, (group, colour))
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -152,8 +151,17 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     ax.margins(0.08)
     ax.grid(visible=True, axis="both")
     percent_axis(ax.yaxis)
-    legend = [(words, colour) for words, colour in (("Trackers", PORTFOLIO), ("Rivals and baselines", INDEX)) if colour in drawn]
-    if len(edge) > 1:
-        legend.append(("Best trade-offs", SOFT))
-    note = f"Across: tracking error, bp per bar, log scale. {up}"
-    return finish(figure, f"{market}: tracking error and {words}", legend, note)
+    first = sorted((i for i, row in enumerate(rows) if row["strategy"] in NAMED), key=lambda i: NAMED.index(rows[i]["strategy"]))
+    labels = {i: rows[i]["strategy"] for i in (*first, *edge.tolist(), *range(len(rows)))}
+    # Names keep off the line of the best trade-offs, too.
+    along = np.linspace(0.0, len(edge) - 1.0, 16 * len(edge))
+    line = np.exp(np.interp(along, np.arange(len(edge)), np.log(te[edge]))), np.interp(along, np.arange(len(edge)), other[edge])
+    named = point_labels(ax, _pairs(te, other), labels, SOFT, avoid=_pairs(*line))
+    left = [rows[i]["strategy"] for i in labels if i not in named]
+    note = f"Too crowded for a name: {', '.join(left)}." if left else ""
+    x = "Tracking error, RMS, bp per bar, log scale"
+    return finish(figure, f"{market}: tracking error and {words}", legend, note, y=up, x=x, ends=())
+
+
+def _pairs(x: FloatArray, y: FloatArray) -> list[tuple[float, float]]:
+    return list(zip(x.tolist(), y.tolist(), strict=True))

@@ -33,7 +33,8 @@ def write_paper(result: Mapping[str, Any], folder: Path, name: str, title: str, 
     ----------
     result : mapping
         ``paper`` (citation), ``claims`` (claim, found, verdict) and ``accepted`` (criterion to bool); where no sections are given
-        also ``tables`` (title to head and rows of text) and ``charts`` (title to curves: label to a sequence of (x, y)).
+        also ``tables`` (title to head and rows of text), ``charts`` (title to curves: label to a sequence of (x, y)) and ``axes``
+        (title of a chart to the titles of its axes, x and y).
     folder : Path
     name, title : str
     **parts
@@ -99,12 +100,15 @@ def claims_table(claims: Sequence[Mapping[str, str]]) -> Table:
 
 def _figures(result: Mapping[str, Any]) -> Section:
     with chart_style():
-        drawn = [_chart(words, lines) for words, lines in result["charts"].items()]
+        drawn = [
+            _chart(words, lines, *result.get("axes", {}).get(words, ("Round", words)))
+            for words, lines in result["charts"].items()
+        ]
     tables = {words: Table(table["head"], table["rows"]) for words, table in result["tables"].items()}
     return Section("Figures", drawn, tables)
 
 
-def _chart(title: str, lines: Mapping[str, Sequence[Sequence[float]]]) -> Chart:
+def _chart(title: str, lines: Mapping[str, Sequence[Sequence[float]]], x: str, y: str) -> Chart:
     """Curves over their first coordinate; a logarithmic axis when they span more than two powers of ten."""
     figure, (ax,) = panels(dates=False)
     points = {label: np.array(line, dtype=float) for label, line in lines.items()}
@@ -115,5 +119,6 @@ def _chart(title: str, lines: Mapping[str, Sequence[Sequence[float]]]) -> Chart:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.yaxis.set_minor_locator(NullLocator())
+        y += ", log scale"
     ax.xaxis.set_major_locator(MaxNLocator(6, prune="upper"))
-    return finish(figure, title, zip(points, COLOURS, strict=False))
+    return finish(figure, title, zip(points, COLOURS, strict=False), y=y, x=x)

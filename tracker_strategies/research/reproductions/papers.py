@@ -81,7 +81,8 @@ def _adagrad(asked: Asked) -> tuple[Result, dict[str, Any]]:
 
     found = reproduce_adagrad(seed=asked.seed)
     charts = {f"Gradient descent, d = {int(d):,}: cumulated loss by cycle": {"loss": line} for d, line in found["curves"].items()}
-    return {**found, "tables": {"Cumulated losses": found["table"]}, "charts": charts}, {}
+    axes = dict.fromkeys(charts, ("Cycle", "Cumulated loss"))
+    return {**found, "tables": {"Cumulated losses": found["table"]}, "charts": charts, "axes": axes}, {}
 
 
 def _vaw(asked: Asked) -> tuple[Result, dict[str, Any]]:
@@ -98,7 +99,7 @@ def _vaw(asked: Asked) -> tuple[Result, dict[str, Any]]:
         charts[f"Regret, {stream}"] = shown
         charts[f"Regret and its bound, {stream}, gamma 0.95"] = lines["gamma 0.95"]
     tables = {"Total losses": found["table"], "Theorem 3.1, term by term": found["split"]}
-    return {**found, "tables": tables, "charts": charts}, {}
+    return {**found, "tables": tables, "charts": charts, "axes": dict.fromkeys(charts, ("Round", "Regret"))}, {}
 
 
 def _ispls(asked: Asked) -> tuple[Result, dict[str, Any]]:

@@ -8,6 +8,9 @@
   const digitsFor = (step) => [0, 1, 2, 3, 4].find((d) => Math.abs((100 * step * 10 ** d) % 1) < 1e-6 || d === 4 || 1 - ((100 * step * 10 ** d) % 1) < 1e-6);
   const day = (seconds) => new Date(1000 * seconds).toISOString().slice(0, 10);
   const palette = {};
+  /* A run is told by its colour, by the dashes of its lines, by the shape of its points and by its name at their ends. */
+  const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+  const SHAPES = ["M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z", "M-5.5-5.5h11v11h-11z", "M0-7l7 7-7 7-7-7z", "M0-7l7 12h-14z"];
   const readPalette = () => {
     const style = getComputedStyle(root);
     for (const name of ["ink", "soft", "rule", "index", ...Array.from({ length: data.colours }, (_, i) => `run${i}`)]) {
@@ -71,6 +74,42 @@
   const asGrowth = (u, ticks) => ticks.map((v) => (100 * Math.exp(v)).toLocaleString("en", { maximumFractionDigits: 0 }));
   const growthTicks = (u, axis, low, high) => niceLog(100 * Math.exp(low), 100 * Math.exp(high), 5).map((v) => Math.log(v / 100));
 
+  /* Names at the right ends of the lines that are shown, as near to them as they fit below each other. */
+  const TITLES = { excess: "Cumulated log return", error: "Tracking error", drawdown: "Below its own best", growth: "Value of 100, log scale" };
+  const MOST_LETTERS = 12, LINE = 13;
+  const short = (name) => (name.length > MOST_LETTERS ? name.slice(0, MOST_LETTERS - 1) + "\u2026" : name);
+  const font11 = (ratio) => `${11 * ratio}px ${getComputedStyle(document.body).fontFamily}`;
+  const pen = document.createElement("canvas").getContext("2d");
+  const room = () => {
+    pen.font = font11(1);
+    return Math.max(14, 20 + Math.max(0, ...["index", ...field().runs.filter((run) => run.path).map((run) => short(run.name))].map((name) => pen.measureText(name).width)));
+  };
+  const names = (u) => {
+    const { left, top, width, height } = u.bbox, ratio = devicePixelRatio, row = u.data[0].findLastIndex((v) => v <= (u.scales.x.max ?? Infinity));
+    const ends = u.series.slice(1).map((s, k) => ({ name: short(s.label), stroke: s.show ? u.data[k + 1][row] : null }));
+    const shownEnds = ends.filter((end) => end.stroke != null).map((end) => ({ ...end, at: Math.min(Math.max(u.valToPos(end.stroke, "y", true), top), top + height) }));
+    shownEnds.sort((a, b) => a.at - b.at);
+    const most = Math.max(1, Math.floor(height / (LINE * ratio)));
+    const told = shownEnds.slice(0, most), step = LINE * ratio;
+    told.forEach((end, k) => (end.y = k ? Math.max(end.at, told[k - 1].y + step) : end.at));
+    for (let k = told.length - 1, low = top + height; k >= 0; k--, low -= step) told[k].y = Math.min(told[k].y, low);
+    u.labels = told.map((end) => ({ name: end.name, y: end.y / ratio }));
+    u.ctx.save();
+    u.ctx.font = font11(ratio);
+    u.ctx.fillStyle = u.ctx.strokeStyle = palette.soft;
+    u.ctx.lineWidth = 0.7 * ratio;
+    u.ctx.textBaseline = "middle";
+    u.ctx.textAlign = "left";
+    for (const end of told) {
+      u.ctx.beginPath();
+      u.ctx.moveTo(left + width + 2 * ratio, end.at);
+      u.ctx.lineTo(left + width + 11 * ratio, end.y);
+      u.ctx.stroke();
+      u.ctx.fillText(end.name, left + width + 14 * ratio, end.y);
+    }
+    u.ctx.restore();
+  };
+
   const plot = (figure, kind) => {
     const place = figure.querySelector(".plot");
     const curves = derive(field());
@@ -85,7 +124,7 @@
         : {
             label: field().runs[i].name,
             stroke: () => palette[`run${i % data.colours}`],
-            dash: [[], [7, 4], [2, 3]][Math.min(2, Math.floor(i / data.colours))],
+            dash: DASHES[i % DASHES.length],
             width: curves[kind].length > 6 ? 1.2 : 1.5,
             show: visible[i],
             points: { show: false },
@@ -100,13 +139,13 @@
       {
         ...size(),
         legend: { show: false },
-        padding: [10, 14, 0, 0],
+        padding: [10, room(), 0, 0],
         focus: { alpha: 0.15 },
         tzDate: (seconds) => uPlot.tzDate(new Date(1000 * seconds), "Etc/UTC"),
         scales: { x: { time: !!field().x }, y: kind === "error" ? { range: (u, low, high) => [0, 1.05 * (high || 1e-4)] } : {} },
         axes: [
-          { ...axis, grid: { show: false }, space: 46, size: 34 },
-          { ...axis, size: 62, space: 36, ...(kind === "growth" ? { splits: growthTicks, values: asGrowth } : { values: asPercent }) },
+          { ...axis, grid: { show: false }, space: 46, size: 42, label: field().x ? "Date" : "Bar", labelFont: font, labelSize: 18 },
+          { ...axis, size: 62, space: 36, label: TITLES[kind], labelFont: font, labelSize: 20, ...(kind === "growth" ? { splits: growthTicks, values: asGrowth } : { values: asPercent }) },
         ],
         series: [{}, ...order.map((i) => series[i])],
         cursor: {
@@ -115,7 +154,7 @@
           drag: { x: true, y: false },
           sync: { key: "runs", filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } },
         },
-        hooks: { setScale: [(chart, key) => key === "x" && follow(chart)], setCursor: [(chart) => chart === hovered && tell(chart)] },
+        hooks: { draw: [names], setScale: [(chart, key) => key === "x" && follow(chart)], setCursor: [(chart) => chart === hovered && tell(chart)] },
       },
       [curves.x, ...order.map((i) => curves[kind][i])],
       place,
@@ -174,13 +213,12 @@
   const frontier = (figure) => {
     const place = figure.querySelector("svg"), key = figure.dataset.frontier, visible = shown();
     const type = parseFloat(getComputedStyle(place).getPropertyValue("--type")) || 1;
-    if (key === "excess") figure.querySelector("span").textContent = field().periods ? ", a year" : "";
     const points = field()
       .runs.map((run, i) => ({ i, name: run.name, te: 1e4 * run.te, other: run[key] }))
       .filter((p) => visible[p.i]);
     place.replaceChildren();
     if (!points.length) return;
-    const box = { left: 20 + 40 * type, right: 564, top: 14, bottom: 330 - 14 - 14 * type };
+    const box = { left: 20 + 40 * type, right: 564, top: 12 + 16 * type, bottom: 330 - 12 - 32 * type };
     const bounds = (values) => [Math.min(...values), Math.max(...values)];
     const [tight, loose] = bounds(points.map((p) => p.te)), log = tight > 0 && loose / tight > 4;
     const scale = (value) => (log ? Math.log(value) : value);
@@ -192,8 +230,11 @@
     const taken = points.map((p) => [X(p.te) - 6, Y(p.other) - 6, X(p.te) + 6, Y(p.other) + 6]);
     for (const v of across) {
       place.append(svg("line", { class: "rule", x1: X(v), x2: X(v), y1: box.top, y2: box.bottom }));
-      place.append(svg("text", { x: X(v), y: 322, "text-anchor": "middle" }, parseFloat(v.toPrecision(4))));
+      place.append(svg("text", { x: X(v), y: box.bottom + 4 + 13 * type, "text-anchor": "middle" }, parseFloat(v.toPrecision(4))));
     }
+    const upwards = key === "excess" ? `Log return over the index${field().periods ? ", per year" : ""}` : "Bought plus sold per bar, of the account";
+    place.append(svg("text", { class: "axis-title", x: 4, y: 11 * type }, upwards));
+    place.append(svg("text", { class: "axis-title", x: (box.left + box.right) / 2, y: 326, "text-anchor": "middle" }, `Tracking error, RMS, bp per bar${log ? ", log scale" : ""}`));
     for (const v of up) {
       place.append(svg("line", { class: "rule", x1: box.left, x2: box.right, y1: Y(v), y2: Y(v) }));
       taken.push([0, Y(v) - 8 * type, box.left - 4, Y(v) + 6 * type]);
@@ -209,12 +250,13 @@
     place.append(svg("polyline", { class: "edge", points: edge.map((p) => `${X(p.te)},${Y(p.other)}`).join(" ") }));
     for (const p of points) {
       const words = `${p.name}: ${p.te.toFixed(2)} bp, ${percent(p.other, 2)}`;
-      const point = svg("circle", { class: `point run${p.i % data.colours}`, cx: X(p.te), cy: Y(p.other), r: 6, tabindex: 0, role: "img", "aria-label": words });
+      const place_of = `translate(${X(p.te)} ${Y(p.other)})`;
+      const point = svg("path", { class: `point run${p.i % data.colours}`, d: SHAPES[p.i % SHAPES.length], transform: place_of, tabindex: 0, role: "img", "aria-label": words });
       point.append(svg("title", {}, words));
       place.append(point);
     }
     for (const p of points) {
-      const label = svg("text", {}, p.name.length > 28 ? p.name.slice(0, 27) + "\u2026" : p.name);
+      const label = svg("text", { class: "point-label" }, p.name.length > 28 ? p.name.slice(0, 27) + "\u2026" : p.name);
       place.append(label);
       const width = label.getComputedTextLength(), high = 11 * type;
       /* Right, left, above or below, wherever nothing stands yet; nowhere, if it is too crowded. */
@@ -287,7 +329,7 @@
   addEventListener("beforeprint", () => {
     root.classList.add("print");
     readPalette();
-    charts.forEach((u) => u.setSize({ width: 640, height: 230 }));
+    charts.forEach((u) => u.setSize({ width: 320, height: 210 }));
   });
   addEventListener("afterprint", () => {
     root.classList.remove("print");

@@ -86,9 +86,9 @@ def _tails(table: Sequence[Mapping[str, Any]], key: str) -> Table:
 
 def _frontiers(result: Mapping[str, Any]) -> list[Chart]:
     rows, lines, colours = result["frontier"], result["over_time"], charts.FIGURE_3
-    words = "Across: MDTE \u00d7 1e-4. Up: excess cumulative return over 100 rounds. Bars: one standard error."
+    words = "Over 100 rounds. Bars: one standard error."
     fewer = f" SLAIT: the first {result['slait_sets']} data sets only." if result["slait_sets"] else ""
-    errors, returns = "MDTE \u00d7 1e-4 up to each scored round, log scale.", "Cumulated up to each scored round."
+    errors, returns = "Up to each scored round.", "Cumulated up to each scored round."
     return [
         charts.frontier(rows, FIGURE_2A, "Figure 2a: APAS and its rivals", words + fewer, labels=True),
         charts.frontier(rows, FIGURE_2B, "Figure 2b: fixed and adaptive threshold", words),
@@ -144,7 +144,7 @@ def _market(market: Mapping[str, Any] | None) -> Section:
         own=[i for i, r in enumerate(rows) if r["curve"] == "APAS D=0.01"],
     )
     lines, colours = market["over_time"], charts.FIGURE_5
-    words = "MDTE \u00d7 1e-4 up to each day, log scale."
+    words = "Up to each day."
     drawn = [
         charts.over_time(lines, colours, "mdte", "Figure 5: tracking error", words),
         charts.over_time(lines, colours, "excess_return", "Figure 5: excess return", "Cumulated up to each day."),

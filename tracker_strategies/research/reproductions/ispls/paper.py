@@ -26,7 +26,7 @@ from tracker_strategies.research.reproductions.ispls.market import (
 from tracker_strategies.research.reproductions.ispls.market_claims import market_claims, small_claims
 from tracker_strategies.research.reproductions.ispls.runs import RIVAL_RUNS, RUNS, Found, run_one
 from tracker_strategies.research.reproductions.ispls.summary import accepted, summary
-from tracker_strategies.research.reproductions.ispls.tables import charts, tables
+from tracker_strategies.research.reproductions.ispls.tables import axes, charts, tables
 
 MOST_RIVAL_RUNS = 8
 """Runs with recursive LARS unless more are asked for: one takes as long as ten of the others."""
@@ -109,7 +109,8 @@ def reproduce_ispls(
             result[kind] = small_portfolio(market.X, market.Y[:, 0], members=min(members, SMALL_MEMBERS), seed=int(seed))
             result["claims"] += small_claims(result[kind])
         step()
-    plain: dict[str, Any] = _plain({**result, "tables": tables(result), "charts": charts(result)})
+    drawn = charts(result)
+    plain: dict[str, Any] = _plain({**result, "tables": tables(result), "charts": drawn, "axes": axes(drawn)})
     return plain
 
 

@@ -81,6 +81,17 @@ def charts(result: Mapping[str, Any]) -> dict[str, Lines]:
     return found
 
 
+def axes(found: Mapping[str, Lines]) -> dict[str, tuple[str, str]]:
+    """Titles of the axes of each chart, across and up."""
+    own = {
+        "Figure 1": ("Share of wrong variables chosen", "Share of right variables chosen"),
+        "Figure 5a": ("Round", "Forgetting factor"),
+        "Figure 9a": ("Round", "Number of factors"),
+        "Figure 11": ("Bar", "Cumulated log return"),
+    }
+    return {title: own.get(title.partition(":")[0], ("Round", "Sensitivity")) for title in found}
+
+
 def _responses(s: Mapping[str, Any]) -> Sequence[Sequence[str]]:
     own = [
         (f"iS-PLS, {name}", _pm(v["sensitivity"]), "", f"{v['mse'][0]:.3g}", f"{v['seconds'][0]:.2f}", "8.31")

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from tracker_strategies.analysis.inference.objectives import units
+from tracker_strategies.analysis.pages.chart_labels import point_labels
 from tracker_strategies.analysis.pages.charts import (
     INDEX,
     LOSS,
@@ -31,6 +32,8 @@ FloatArray = NDArray[np.float64]
 MOST_POINTS = 800
 MOST_LEVELS, BINS = 12, 8
 COLOURS = (PORTFOLIO, *OTHERS[:3], LOSS)
+#: Shapes of the points of a strategy, beside its colour; diamonds are baselines.
+MARKS_OF_RUNS = ("o", "s", "^", "v", "P")
 
 
 def varying(entries: Sequence[Entry]) -> dict[str, list[Any]]:
@@ -56,7 +59,7 @@ def heat_map(setting: Setting, strategy: str, axes: tuple[str, str] | None = Non
     np.add.at(total, (j, i), [scale * e.figures[setting.objective.name] for e in own])
     np.add.at(count, (j, i), 1.0)
     mean = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    figure, (ax,) = panels(height=max(170, 60 + 30 * len(rows)), dates=False)
+    figure, (ax,) = panels(height=max(200, 90 + 30 * len(rows)), dates=False)
     best_first = "viridis_r" if setting.objective.sign < 0 else "viridis"
     mesh = ax.pcolormesh(np.ma.masked_invalid(mean), cmap=best_first, edgecolors="none")
     _write_values(ax, mean, mesh)
@@ -65,8 +68,8 @@ def heat_map(setting: Setting, strategy: str, axes: tuple[str, str] | None = Non
     ax.grid(visible=False)
     others = [name for name in found if name not in (x, y)]
     rest = f", mean over {', '.join(others)}" if others else ""
-    note = f"{setting.objective.words}, {unit}{rest}. Across: {x}. Up: {y}. Yellow is better."
-    return finish(figure, f"{strategy}: {y} and {x}", (), note)
+    note = f"{setting.objective.words}, {unit}{rest}. Yellow is better."
+    return finish(figure, f"{strategy}: {y} and {x}", (), note, y=y, x=x)
 
 
 def _levels(values: Sequence[Any]) -> tuple[NDArray[np.intp], list[str]]:
@@ -94,16 +97,18 @@ def _write_values(ax: Axes, mean: FloatArray, mesh: Any) -> None:
     dark = colours[..., :3] @ np.array([0.299, 0.587, 0.114]) < 0.55
     for (r, c), value in np.ndenumerate(mean):
         if np.isfinite(value):
-            ink = "#ffffff" if dark[r, c] else "#111111"  # pure black would be left to the page
+            ink = "#fffffe" if dark[r, c] else "#111111"  # pure white and black would be left to the page
             ax.text(c + 0.5, r + 0.5, f"{value:.4g}", color=ink, ha="center", va="center", fontsize=9.5)
 
 
-def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str, title: str, note: str) -> Chart:
+def frontier(
+    setting: Setting, baselines: Mapping[str, Entry], figure_name: str, title: str, y: str, note: str, scale: float = 1.0
+) -> Chart:
     """Tracking error against another figure: every candidate a point, the best trade-offs joined."""
-    figure, (ax,) = panels(height=330, dates=False)
+    figure, (ax,) = panels(height=360, dates=False)
     entries = setting.full
     te = np.array([1e4 * e.figures["te_rms"] for e in entries])
-    other = np.array([e.figures[figure_name] for e in entries])
+    other = scale * np.array([e.figures[figure_name] for e in entries])
     edge = pareto(te, -other if figure_name == "excess_log_return" else other)
     # A few hopeless candidates would press all others into a corner.
     near = np.flatnonzero(te <= max(3.0 * te.min(), *(1.15e4 * e.figures["te_rms"] for e in baselines.values()), 0.0))
@@ -113,28 +118,20 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     beyond = f" {len(te) - len(near)} candidates further to the right are left out." if len(near) < len(te) else ""
     names = list(dict.fromkeys(e.strategy for e in entries))
     legend = []
-    for name, colour in zip(names, (COLOURS * len(names))[: len(names)], strict=True):
+    for k, name in enumerate(names):
+        colour, mark = COLOURS[k % len(COLOURS)], MARKS_OF_RUNS[k % len(MARKS_OF_RUNS)]
         # Baselines have marks of their own.
-        at = [i for i in sorted(shown) if entries[i].strategy == name and not any(entries[i] is b for b in baselines.values())]
-        if at:
-            ax.plot(te[at], other[at], color=colour, marker="o", markersize=4.0, linestyle="none")
+        own = [i for i in sorted(shown) if entries[i].strategy == name and not any(entries[i] is b for b in baselines.values())]
+        if own:
+            ax.plot(te[own], other[own], color=colour, marker=mark, markersize=4.5, linestyle="none")
             legend.append((name, colour))
     if len(edge) > 1:
         ax.plot(te[edge], other[edge], color=SOFT, linewidth=1.2)
         legend.append(("Best trade-offs", SOFT))
-    for name, entry in baselines.items():
-        x, y = 1e4 * entry.figures["te_rms"], entry.figures[figure_name]
-        ax.plot([x], [y], color=INDEX, marker="D", markersize=8.0, linestyle="none")
-        right = x > 0.5 * (te[near].min() + te[near].max())
-        ax.annotate(
-            name,
-            (x, y),
-            (-8 if right else 8, 5),
-            textcoords="offset points",
-            color=SOFT,
-            fontsize=9.5,
-            ha="right" if right else "left",
-        )
+    at: list[tuple[float, float]] = []
+    for entry in baselines.values():
+        at.append((1e4 * entry.figures["te_rms"], scale * entry.figures[figure_name]))
+        ax.plot(*([value] for value in at[-1]), color=INDEX, marker="D", markersize=8.0, linestyle="none")
     if baselines:
         legend.append(("Baselines", INDEX))
     ax.margins(0.06)
@@ -142,11 +139,16 @@ def frontier(setting: Setting, baselines: Mapping[str, Entry], figure_name: str,
     ax.xaxis.set_major_locator(MaxNLocator(7))
     ax.xaxis.set_minor_locator(NullLocator())
     percent_axis(ax.yaxis)
-    return finish(figure, title, legend, note + beyond)
+    rows = sorted(shown)
+    points = [*at, *zip(te[rows].tolist(), other[rows].tolist(), strict=True)]
+    point_labels(ax, points, dict(enumerate(baselines)), SOFT)
+    return finish(figure, title, legend, note + beyond, y=y, x="Tracking error, RMS, bp per bar", ends=())
 
 
-def charts(setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, str] | None) -> list[Chart]:
-    """All charts of one setting."""
+def charts(
+    setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, str] | None, years: float | None = None
+) -> list[Chart]:
+    """All charts of one setting; returns are per year where it is known how many years are scored."""
     place = f"{setting.about['data']}, {setting.about['fill']}"
     drawn = [
         frontier(
@@ -154,14 +156,17 @@ def charts(setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, st
             baselines,
             "excess_log_return",
             "Tracking error and return",
-            f"Across: tracking error, RMS, bp per bar. Up: log return over the index. {place}.",
+            "Log return over the index" + ("" if years is None else " per year"),
+            f"{place}.",
+            1.0 if years is None else 1.0 / years,
         ),
         frontier(
             setting,
             baselines,
             "turnover",
             "Tracking error and turnover",
-            f"Across: tracking error, RMS, bp per bar. Up: bought plus sold per bar, as a share of the account. {place}.",
+            "Bought plus sold per bar, of the account",
+            f"{place}.",
         ),
     ]
     for name in dict.fromkeys(e.strategy for e in setting.full):

@@ -23,7 +23,7 @@ def page(results: Results, found: Mapping[str, Any], axes: tuple[str, str] | Non
     with chart_style():
         for number, (setting, told) in enumerate(zip(results.settings, found["settings"], strict=True)):
             base = {name: e for name in told["baselines"] if (e := setting.find(name)) is not None}
-            drawn = charts(setting, base, axes) if number < CHARTED and setting.full else []
+            drawn = charts(setting, base, axes, told.get("years")) if number < CHARTED and setting.full else []
             best = ("Best candidates, and the baselines", best_table(told, results.objective))
             sections.append(section(told, results.objective, about=_about(told), tables=[best], charts=drawn))
     return render(

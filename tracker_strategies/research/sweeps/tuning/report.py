@@ -211,7 +211,7 @@ def _fold_table(folds: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _excess_chart(path: RunRecord, base: Mapping[str, RunRecord]) -> Chart:
-    figure, (ax,) = panels(height=300)
+    figure, (ax,) = panels()
     x = day_numbers(path.dates)
     legend = []
     for (name, record), colour in zip({"tuned": path, **base}.items(), (PORTFOLIO, INDEX, *OTHERS), strict=False):
@@ -220,4 +220,4 @@ def _excess_chart(path: RunRecord, base: Mapping[str, RunRecord]) -> Chart:
         legend.append((name, colour))
     ax.axhline(0.0, color=SOFT, linewidth=0.8)
     percent_axis(ax.yaxis)
-    return finish(figure, "Out-of-sample active return", legend, "Cumulated log return over the index.")
+    return finish(figure, "Out-of-sample active return", legend, y="Cumulated log return over the index")

@@ -1,0 +1,133 @@
+"""Charts can be read without their colours, no name lies on another, and on paper the first part is complete on two sheets."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.browser.conftest import tracker
+
+DRAWN = ("tear sheet", "leaderboard", "sweep", "paper")
+#: Words that the first part holds: figures, growth of the difference, years, shares of the error, limits.
+FIRST = (
+    "TE, RMS",
+    "Active return",
+    "Calendar years",
+    "Years up to the last bar",
+    "By cause",
+    "Limits and goals",
+    "Asked and delivered",
+)
+
+TEXTS = """figure => [...figure.querySelectorAll(":scope > svg text")].map(t => {
+    const b = t.getBoundingClientRect();
+    return [t.textContent, b.left, b.top, b.right, b.bottom];
+})"""
+OUTSIDE = """figure => {
+    const card = figure.getBoundingClientRect();
+    return [...figure.querySelectorAll(":scope > svg .end-label, :scope > svg .point-label, :scope > svg .axis-title")]
+        .filter(t => { const b = t.getBoundingClientRect(); return b.left < card.left || b.right > card.right; })
+        .map(t => t.textContent);
+}"""
+
+
+def on_each_other(texts):
+    """Pairs of texts whose boxes share more than a sliver: a box is as high as a line, its letters are not."""
+    found = []
+    for i, (one, left, top, right, bottom) in enumerate(texts):
+        for other, l, t, r, b in texts[i + 1 :]:
+            wide, high = min(right, r) - max(left, l), min(bottom, b) - max(top, t)
+            if wide > 1.0 and high > 0.35 * min(bottom - top, b - t):
+                found.append((one, other))
+    return found
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_name_in_a_chart_lies_on_another_or_leaves_its_card(name, width, written, visit):
+    page = visit(written.pages[name], width=width).page
+    figures = [f for f in page.locator("figure.chart").all() if f.is_visible() and f.locator("xpath=./*[name()='svg']").count()]
+    assert figures
+    for figure in figures:
+        title = figure.locator("h3").text_content()
+        assert on_each_other(figure.evaluate(TEXTS)) == [], title
+        assert figure.evaluate(OUTSIDE) == [], title
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_axes_have_titles_and_lines_differ_by_more_than_colour(name, written, visit):
+    page = visit(written.pages[name], width=1280).page
+    for figure in page.locator("figure.chart").all():
+        title = figure.locator("h3").text_content()
+        assert figure.locator("svg .axis-title").count() >= 2, title
+        lines = figure.locator(".legend path[stroke]").evaluate_all("e => e.map(p => p.getAttribute('stroke-dasharray') || '')")
+        assert len(lines) == len(set(lines)), title
+        if len(lines) > 1 and not figure.locator(".point-label").count():
+            assert figure.locator(".end-label").count() >= len(lines), title
+
+
+def test_frontiers_of_a_comparison_have_titles_shapes_and_names_apart(written, visit):
+    for width in (1280, 390):
+        page = visit(written.pages["comparison of folders"], width=width).page
+        for figure in page.locator("figure[data-frontier]").all():
+            assert figure.locator(".axis-title").count() == 2
+            assert on_each_other(figure.evaluate(TEXTS)) == []
+            shapes = figure.locator(".point").evaluate_all("e => e.map(p => p.getAttribute('d'))")
+            assert len(set(shapes)) == len(shapes) == 4
+
+
+def test_a_leaderboard_of_many_strategies_names_them_without_overlap(written, visit, tmp_path):
+    market = written.pages["leaderboard"].parents[1] / "market.csv"
+    names = "ensemble,least-squares,pa,apas,adagrad,discounted-vaw,sparse-pls,rls,equal-weight,buy-and-hold"
+    tracker("leaderboard", "--data", market, "--strategies", names, "--fill", "next_open", "--out", tmp_path / "board")
+    for width in (1280, 390):
+        page = visit(tmp_path / "board" / "leaderboard.html", width=width).page
+        for figure in page.locator("figure.chart").all():
+            assert on_each_other(figure.evaluate(TEXTS)) == []
+            told = {*figure.locator(".point-label").all_text_contents()}
+            left = figure.locator("figcaption p").all_text_contents()
+            assert {"ensemble", "pa", "equal-weight", "buy-and-hold"} <= told | set(re.findall(r"[\w-]+", " ".join(left)))
+            assert len(told) >= 4
+
+
+@pytest.fixture(scope="module")
+def sheets(written, browser, tmp_path_factory):
+    """The texts of the sheets of the tear sheet on paper, with how far down each is filled, from 0 to 1."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext is not installed: apt-get install poppler-utils")
+    made = tmp_path_factory.mktemp("paper") / "sheet.pdf"
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto(written.pages["tear sheet"].as_uri())
+    page.pdf(path=str(made), prefer_css_page_size=True, print_background=True)
+    context.close()
+    boxes = subprocess.run(["pdftotext", "-bbox", made, "-"], capture_output=True, text=True, check=True).stdout
+    words = subprocess.run(["pdftotext", "-layout", made, "-"], capture_output=True, text=True, check=True).stdout.split("\f")
+    found = []
+    for sheet, text in zip(boxes.split("<page ")[1:], words, strict=False):
+        height = float(re.search(r'height="([\d.]+)"', sheet)[1])
+        found.append((text, max(map(float, re.findall(r'yMax="([\d.]+)"', sheet))) / height))
+    return found
+
+
+def test_the_first_part_is_complete_on_the_first_two_sheets(sheets):
+    both = "".join(text for text, _ in sheets[:2])
+    assert [words for words in FIRST if words not in both] == []
+    assert both.index("TE, RMS") < both.index("Calendar years") < both.index("By cause") < both.index("Limits and goals")
+    assert "How to read these figures" not in both
+
+
+def test_no_sheet_but_the_last_is_a_quarter_empty(sheets):
+    assert 4 <= len(sheets) <= 9
+    assert [round(filled, 2) for _, filled in sheets[:-1] if filled < 0.75] == []
+
+
+def test_no_border_is_cut_off_at_the_side_of_the_paper(written, visit):
+    page = visit(written.pages["tear sheet"], width=703).page  # A4 less its margins, at 96 dots per inch
+    page.emulate_media(media="print")
+    over = page.evaluate(
+        "[...document.querySelectorAll('.tile, .card')].filter(e => { const b = e.getBoundingClientRect();"
+        " return b.width && (b.left < 0.5 || b.right > innerWidth - 0.5); }).map(e => e.textContent.slice(0, 40))"
+    )
+    assert over == []

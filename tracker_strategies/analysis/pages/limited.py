@@ -1,0 +1,149 @@
+"""What a run was allowed and asked for: limits and how they were kept, goals and what was delivered, parameters in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from tracker_strategies.analysis.breaches import KINDS
+from tracker_strategies.analysis.goals import goals_of
+from tracker_strategies.analysis.pages.page import Cell, Table, Word
+from tracker_strategies.analysis.pages.words import figure, number, percent
+from tracker_strategies.analysis.record import RunRecord
+from tracker_strategies.execution.mandate.mandate import Mandate
+from tracker_strategies.strategies.registry import NAMES, default_params, load_strategy
+
+#: Limits of a mandate in words, in the order of the page; those that are no shares of the account are named with their unit.
+LIMITS = {
+    "max_names": "Most names",
+    "max_weight": "Most in one name",
+    "min_weight": "Least in a name that is held",
+    "must_hold": "Names that are held in any case",
+    "max_sector": "Most in one sector",
+    "min_sector": "Least in one sector",
+    "groups": "Further groups",
+    "max_names_per_group": "Most names of one sector or group",
+    "exclude": "Excluded names",
+    "only": "No other names than",
+    "freeze": "Frozen names",
+    "min_cash": "Least cash",
+    "max_turnover": "Most turnover of a rebalance",
+    "entry_turnover": "Most turnover of a rebalance, entry",
+    "lot": "Shares in a lot",
+}
+_SHARES = ("max_weight", "min_weight", "must_hold", "max_sector", "min_sector", "min_cash", "max_turnover", "entry_turnover")
+#: Parameters that say what limits mean, or hold tables; they stand with the limits or nowhere.
+_APART = ("mandate", "sectors", "index_weights", "holdings", "cash_flows", "enhance", "bars_a_year", "te_budget", "budget_bars")
+_NOT_SET: tuple[Any, ...] = (None, (), [], "", {})
+#: Names of a list that are written out.
+_MOST = 8
+
+
+def limits_table(record: RunRecord) -> Table:
+    """Each limit with its bound and the number of bars outside it: by prices, forced, and by a decision."""
+    told = record.metrics()
+    head: list[Word] = ["Limit", "Bound", Cell("By prices", "bars over it"), Cell("Forced", "bars"), Cell("By decision", "bars")]
+    rows: list[list[Word]] = []
+    for key, words in LIMITS.items():
+        value = record.params.get(key)
+        if key in {f.name for f in fields(Mandate)} and value not in _NOT_SET and value != 0:
+            bars = (
+                [0, 0, 0] if record.breaches is None else [_bars(record, key, kind) for kind in ("passive", "forced", "active")]
+            )
+            rows.append([words, bound_words(key, value), *(f"{count:,}" for count in bars)])
+    if not rows:
+        rows.append(["None was set", "", "", "", ""])
+    every = (figure(f"breaches_{kind}", told[f"breaches_{kind}"]) for kind in ("passive", "forced", "active"))
+    rows.append(["All limits together", "", *every])
+    return Table(head, rows, own=(len(rows) - 1,), kind="limits")
+
+
+def _bars(record: RunRecord, limit: str, kind: str) -> int:
+    assert record.breaches is not None
+    assert kind in KINDS
+    found = record.breaches
+    return int(found.loc[(found["limit"] == limit) & (found["kind"] == kind), "date"].nunique())
+
+
+def goals_table(record: RunRecord) -> Table:
+    """What was asked for and what was delivered, per year; cash that limits forced, and orders that the market did not take."""
+    told, goals = record.metrics(), goals_of(record)
+    rows: list[list[Word]] = []
+    if "margin" in goals:
+        rows.append(["Return over the index", _share(goals["margin"], sign=True), _share(goals["excess_per_year"], sign=True)])
+    if "max_tracking_error" in goals:
+        used = Cell(percent(goals["te_year"], 2), f"{percent(goals['budget_used'])} of the budget used", goals["te_year"])
+        rows.append(["Budget for the tracking error", _share(goals["max_tracking_error"]), used])
+    if "leftover_cash" in goals:
+        cost = f"rounding: {number(1e4 * goals['rounding_te'])}\u202fbp per bar expected"
+        cash = Cell(percent(goals["leftover_cash"], 2), cost, goals["leftover_cash"])
+        rows.append([Cell("Cash left by whole lots", "median"), "", cash])
+    rows.append([Cell("Idle cash", "because a limit forces it"), "", figure("idle_cash", told["idle_cash"])])
+    rows.append([Cell("Orders not filled", "for want of volume"), "", figure("unfilled", told["unfilled"])])
+    return Table(["Returns and errors per year", "Asked", "Delivered"], rows, kind="goals")
+
+
+def _share(value: float, *, sign: bool = False) -> Cell:
+    return Cell(f"{'+' if sign and value >= 0.0 else ''}{percent(value, 2)}", value=value)
+
+
+def bound_words(key: str, value: Any) -> str:
+    """A bound as a reader would write it: 5 %, or 4 %, but AAPL 10 %."""
+    if isinstance(value, Mapping):
+        if key == "groups":
+            return " and ".join(map(str, value))
+        shown = [f"{name} {bound_words(key, own)}" for name, own in value.items() if name != "*"]
+        words = ", ".join(shown[:_MOST]) + (f" and {len(shown) - _MOST} more" if len(shown) > _MOST else "")
+        return f"{bound_words(key, value['*'])}{f', but {words}' if words else ''}" if "*" in value else words
+    if isinstance(value, list | tuple | set | frozenset):
+        names = [*map(str, value)]
+        return ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{100 * value:.6g}\u202f%" if key in _SHARES else f"{value:,g}"
+    return str(value)
+
+
+def parameters_of(record: RunRecord) -> tuple[dict[str, str], dict[str, str]]:
+    """Parameters in words: those that were set for the run, and those that have their defaults."""
+    cls = load_strategy(record.strategy) if record.strategy in NAMES else None
+    defaults = {} if cls is None else default_params(cls)
+    own: dict[str, str] = {}
+    left: dict[str, str] = {}
+    for name, value in record.params.items():
+        if value in _NOT_SET or (cls is not None and (name in LIMITS or name in _APART)):
+            continue
+        as_default = name in defaults and (
+            value == defaults[name] or f"{value} sessions" == defaults[name] or (not value and not defaults[name])
+        )
+        (left if as_default else own)[name.replace("_", " ")] = in_reading(name, value)
+    return own, left
+
+
+def in_reading(name: str, value: object) -> str:
+    """A parameter as a reader would write it."""
+    if name == "costs" and isinstance(value, Mapping):
+        return _costs(value)
+    if name == "rebalance" and isinstance(value, int):
+        return "every bar" if value == 1 else f"every {value} bars"
+    if name in ("listing_warmup", "delist_after") and isinstance(value, int):
+        return f"{value} bars"
+    if name in ("margin", "max_tracking_error") and isinstance(value, float):
+        return f"{100 * value:.6g}\u202f% per year"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{inner} {in_reading(inner, own)}" for inner, own in value.items() if own not in _NOT_SET)
+    if isinstance(value, list | tuple):
+        return ", ".join(in_reading("", own) for own in value)
+    return (
+        str(value).replace("_", " ") if name in ("fill", "unfilled", "cure", "broker", "overnight", "coordinates") else str(value)
+    )
+
+
+def _costs(costs: Mapping[str, Any]) -> str:
+    units = {"bps": "bp commission", "per_share": "per share", "min_fee": "per order at least", "slippage_bps": "bp slippage"}
+    words = [f"{value:g} {units.get(name, name.replace('_', ' '))}" for name, value in costs.items() if value]
+    return ", ".join(words) or "none"
