@@ -72,5 +72,5 @@ def test_the_commands_take_a_file_and_contributions_and_change_the_schedule(csv,
     status = json.loads(tracker("paper", "status", place, "--json").stdout)
     assert abs(status["since_start"]) < 0.2
     assert status["value"] > 1_200_000
-    refused(tracker("paper", "flows", place, f"{days[41]}=5"), "FlowError", "is not after")
+    refused(tracker("paper", "flows", place, f"{days[41]}=5"), "FlowError", "name a date after")
     refused(tracker("paper", "init", tmp_path / "b", "pa", *words[:4], "--broker", "alpaca", "--contribute", "5/month"), "adopt")

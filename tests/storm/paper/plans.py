@@ -40,7 +40,8 @@ class Plan:
     flows: dict[str, float]
 
     def __str__(self) -> str:
-        return f"{self.seed}:{self.index} {self.kind}, {self.strategy}, {self.bars} sessions, {' '.join(self.events)}, {len(self.flows)} flows"
+        about = f"{len(self.flows)} flows, {' '.join(self.events)}"
+        return f"{self.seed}:{self.index} {self.kind}, {self.strategy}, {self.bars} sessions, {about}"
 
     @property
     def rng(self) -> np.random.Generator:

@@ -55,7 +55,9 @@ def schedule_of(journal: Journal) -> Flows | None:
 
 def changed_schedule(ledger: Ledger, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The schedule with payments added, replaced or, with None, removed, in plain values. Days that have passed stay."""
-    old, newest = schedule_of(ledger.journal), ledger.last_session() or ledger.config.start
+    # What is due on a session that could not be settled may be changed; with fills at the close that is of the one before.
+    newest = ledger.last_session("balances", back=int(ledger.config.fill is FillMode.CLOSE))
+    old, newest = schedule_of(ledger.journal), max(newest, ledger.config.start)
     if ledger.config.broker != "simulated":
         raise FlowError(f"at {ledger.config.broker} a person pays money in and out; do it there, then run: tracker paper adopt")
     if ledger.config.liquidity is not None:
@@ -66,7 +68,7 @@ def changed_schedule(ledger: Ledger, changes: Mapping[str, Any]) -> dict[str, An
         made = None if gone and key == "each" else flows_of({key: 1.0 if gone else value})
         day = made.days[0] if made is not None and made.days else "each"
         if day != "each" and day <= newest:
-            raise FlowError(f"{day} is not after {newest}, the account's newest session; name a later date")
+            raise FlowError(f"what was due on {day} is booked, or the account had not begun; name a date after {newest}")
         plain.pop(day, None)
         if not gone:
             plain |= made.plain() if made is not None else {}
