@@ -199,7 +199,7 @@ class Rebalancer:
                 mine, own = goal[free], held[free]
                 worth = total(own)
                 budget = (cash + worth if part == 1.0 else part * value - (have - worth)) - dust
-                plan = plan_at(self._scale(mine, own, total(mine), worth, budget, prices[free], part)[0])
+                plan = plan_at(self._scale(mine, own, total(mine), worth, budget, prices[free], part, free)[0])
             if cash + self.costs.cash_flow(plan, prices) >= 0.0:
                 return plan
         diagnose(weights, sizes, prices, cash)
@@ -234,14 +234,22 @@ class Rebalancer:
         return change if cash + costs.cash_flow(change, prices) >= 0.0 else None
 
     def _scale(
-        self, goal: FloatArray, held: FloatArray, whole: float, have: float, budget: float, prices: FloatArray, part: float
+        self,
+        goal: FloatArray,
+        held: FloatArray,
+        whole: float,
+        have: float,
+        budget: float,
+        prices: FloatArray,
+        part: float,
+        free: BoolArray | None = None,
     ) -> tuple[float, FloatArray]:
         """The factor s*, and the value of each change at it; only a part of the costs comes out of this budget."""
-        if not self.costs.per_share:
+        if self.costs.by_value:
             even, odd = self.costs.even_odd
             s, _, worth, _ = affordable_scale(goal, held, whole, have, budget, part * even, part * odd)
             return s, worth
-        buy, sell = self.costs.side_rates(prices)
+        buy, sell = self.costs.taken(free).side_rates(prices)
         even_of, odd_of = np.asarray(0.5 * part * (buy + sell)), np.asarray(0.5 * part * (buy - sell))
         return affordable_scale_by_name(goal, held, budget, even_of, odd_of)
 
@@ -256,7 +264,7 @@ class Rebalancer:
         short = np.flatnonzero(plan < wanted)
         for i in short[np.argsort(-prices[short], kind="stable")].tolist():
             left = cash + self.costs.cash_flow(plan, prices) - reserve
-            one = -self.costs.cash_flow(np.array([self.lot]), prices[i : i + 1])
+            one = -self.costs.taken(slice(i, i + 1)).cash_flow(np.array([self.lot]), prices[i : i + 1])
             if left < one:
                 continue
             more = plan.copy()

@@ -22,7 +22,7 @@ def connect(
         return AlpacaBroker.from_environment(config.url, pause=pause)
     faults = Faults.build(config.faults)
     part = faults.part if faults.partial else None
-    given = (config.cash, config.costs, config.lot, part, config.guard, config.liquidity)
+    given = (config.cash, config.costs_by_name, config.lot, part, config.guard, config.liquidity)
     place = folder / broker_file.FILE
     broker = SimulatedBroker(place, *given, expected=begun(), from_copy=from_copy, holdings=config.holdings)
     return FaultyBroker(broker, faults) if config.faults else broker
