@@ -54,14 +54,14 @@ def charge(broker: Any, costs: CostModel) -> None:
 
 
 def charge_by_name(broker: Any, costs: CostModel, names: Sequence[str]) -> None:
-    """Make a broker charge each of these names what it pays, where that differs from name to name.
+    """Make a broker charge each of these names what it pays, where that differs from name to name; nothing without names.
 
     Raises
     ------
     ParameterError
         It has been told otherwise for one of them.
     """
-    if not isinstance(costs, NamedCosts):
+    if not isinstance(costs, NamedCosts) or not names:
         return
     for name, own in zip(names, costs.each, strict=True):
         known = broker.comminfo.get(name)

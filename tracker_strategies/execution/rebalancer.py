@@ -7,12 +7,10 @@ ratios:
     s* = max { s <= 1 :  V (s sum w) + cost(s) <= V },     cost(s) = sum_i b_i [s w_i V - h_i]_+ + c_i [h_i - s w_i V]_+
 
 with h_i = q_i p_i and the costs b, c per unit of value bought and sold. The left side is convex, increasing and piecewise linear
-in s, so that Newton's method from s = 1 descends to s* in a few steps and stops there exactly. A minimum fee breaks convexity;
-then s is found by bisection.
+in s, so that Newton's method from s = 1 descends to s* in a few steps and stops there exactly. A minimum fee needs bisection.
 
 Where a share c of the account stays in cash, it is a share of what is left after the costs, and so are the weights: the budget is
-V (s sum w) + (1 - c) cost(s) <= (1 - c) V. Limits on names, lots and turnover are the mandate's, and
-met before weights come here.
+V (s sum w) + (1 - c) cost(s) <= (1 - c) V. The mandate's limits are met before.
 """
 
 from __future__ import annotations
@@ -216,9 +214,8 @@ class Rebalancer:
         prices: FloatArray,
         cash: float,
     ) -> FloatArray | None:
-        """The plan at s* where every name trades and costs go by value; None where it cannot be paid for.
-
-        What the search for s* has added up tells what the plan costs, unless changes below rounding are left out of it.
+        """The plan at s* where every name trades and costs go by value; None where it cannot be paid for. The search for s* has
+        added up what it costs, unless changes below rounding are left out of it.
         """
         value = cash + have
         dust, costs = DUST * value, self.costs

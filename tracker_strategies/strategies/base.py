@@ -74,8 +74,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         keys, or the path of a TOML file with them. Every key is a param too, with the same meaning: ``max_names``,
         ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
         ``max_names_per_group``, ``unmapped``, ``exclude``, ``only``, ``freeze``, ``min_cash``, ``max_turnover``,
-        ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``,
-        ``fees``
+        ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``, ``fees``
       - ``max_tracking_error`` (None): budget for the tracking error per year, 0.02 or "2%", to which a tilt is cut back; for
         strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
         ``budget_bars`` are refused
@@ -249,8 +248,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.gate = gate_for(self.assets, self.targets)
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
-        if self.p.fees:
-            charge_by_name(broker, self.tracker.rebalancer.costs, self.symbols)
+        charge_by_name(broker, self.tracker.rebalancer.costs, self.symbols if self.p.fees else ())
         if self.tracker.liquidity is not None:
             check_filler(self.tracker.liquidity, broker)
             self.gate.measure(self.p.bars_per_year)
@@ -262,8 +260,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         alone = len(self.cerebro.strats) == 1 and part.capital is None
         if self.p.broker == "basket" and self._rows and alone:
             broker.open_lane(part, self.gate, self.tracker.rebalancer.costs)
-        held = settle_holdings(self.p, self.symbols)
-        if held is not None:
+        if (held := settle_holdings(self.p, self.symbols)) is not None:
             begin_with(self, part, held)
 
     def read_costs(self) -> None:
