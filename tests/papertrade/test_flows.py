@@ -241,17 +241,18 @@ def test_a_halted_account_books_a_payment_and_sends_nothing(folder):
     books_balance(account)
 
 
-def test_a_split_on_the_day_of_a_payment_changes_nothing(folder):
+@pytest.mark.parametrize("fill", ["next_open", "close"])
+def test_a_split_on_the_day_of_a_payment_changes_nothing(folder, fill):
     (folder / "actions.csv").write_text(f"date,symbol,kind,value\n{day(PANEL, 5)},S1,split,4\n")
     bars = {k: getattr(PANEL, k).copy() for k in ("close", "open", "high", "low")}
     for prices in bars.values():
         prices[5:, 1] /= 4.0
     panel = MarketPanel(PANEL.dates, PANEL.symbols, bars.pop("close"), PANEL.targets, PANEL.target_close, **bars)
-    for flows in ({day(PANEL, 5): 1e5}, {day(PANEL, 5): -1e5, day(PANEL, 6): 2e5}):
-        place = folder / str(len(flows))
-        account = open_account(place, panel, "pa", {"cash_flows": flows}, actions=str(folder / "actions.csv"))
+    for flows in ({day(PANEL, 5): 1e5}, {day(PANEL, 4): 1e5, day(PANEL, 5): -1e5, day(PANEL, 6): 2e5}):
+        place, params = folder / str(len(flows)), {"fill": fill, "cash_flows": flows}
+        account = open_account(place, panel, "pa", params, actions=str(folder / "actions.csv"))
         step_through(account, panel)
-        np.testing.assert_allclose(values(account), backtest(PANEL, "pa", {"cash_flows": flows}, costs=COSTS).value, rtol=1e-9)
+        np.testing.assert_allclose(values(account), backtest(PANEL, "pa", params, costs=COSTS).value, rtol=1e-9)
 
 
 def test_the_schedule_is_shown_and_changed_on_dates_to_come(folder):

@@ -178,9 +178,17 @@ class SimulatedBroker:
         with self._file.transaction("market") as db:
             if db.execute("insert or ignore into sessions values (?)", (quotes.session,)).rowcount == 0:
                 return
+            closing = [cid for (cid,) in db.execute("select cid from orders where status = 'open' and due = 'close'")]
+            closing += quotes.paid.cids if quotes.paid is not None and quotes.paid.due == "close" else ()
             self._fill("close", quotes.old_tickers, quotes.closes, quotes)
             for action in actions:
                 self._apply(action)
+                if action.kind == "split":  # told in new shares, as the books have the position by then
+                    db.executemany(
+                        "update orders set size = size * :v, filled = filled * :v, price = price / :v, average = average / :v "
+                        "where cid = :cid and ticker = :ticker and status != 'open'",
+                        [{"v": action.value, "cid": cid, "ticker": action.symbol} for cid in closing],
+                    )
             self._fill("open", quotes.tickers, quotes.open, quotes)
             fill_singles(db, quotes, self._market.costs, self._part)
             db.execute("update orders set status = 'cancelled', reason = ? where status = 'open'", (NO_BAR,))
