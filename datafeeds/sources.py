@@ -24,7 +24,7 @@ from datafeeds.readers.bar_files import folder_frames, long_frames
 from datafeeds.readers.bars import Frames
 from datafeeds.readers.columns import naming, one_line
 from datafeeds.readers.containers import plain_file, split_inside
-from datafeeds.readers.headers import shorten
+from datafeeds.readers.heads.headers import shorten
 from datafeeds.readers.own_frames import frames_in_memory
 from datafeeds.readers.reading import Reading, noted, reading_as
 from datafeeds.readers.wide_files import frames_of_table, read_frames, read_unless

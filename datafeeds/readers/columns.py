@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from datafeeds.errors import DataError, TrackerError
 from datafeeds.readers.csv_text import CsvText, first_text_cell, header_line, look_through, no_rows
 from datafeeds.readers.dates import parse_dates
-from datafeeds.readers.headers import check_unique, shorten
+from datafeeds.readers.heads.headers import check_unique, shorten
 from datafeeds.readers.parquet_tables import is_parquet, names_in, opened, pandas_index, plain_text, read_coded, read_names
 from datafeeds.readers.words import parts_of
 
@@ -108,7 +108,7 @@ def _why_no_number(
             for part in place:
                 found = first_text_cell(table.column(place[part])) if part in numbers else None
                 if found is not None:
-                    return _text_error(columns[part], row + found[0], found[1])
+                    return text_error(columns[part], row + found[0], found[1])
             row += table.num_rows
     except pa.ArrowInvalid as worse:
         return DataError(f"not a CSV in UTF-8 ({worse}); save it as CSV in UTF-8")
@@ -131,10 +131,11 @@ def _number(column: Any, name: str) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return column.cast(pa.float64(), safe=False)
     row, cell = next(((i, cell) for i, cell in enumerate(column.to_pylist()) if cell is not None), (0, ""))
-    raise _text_error(name, row, str(cell))
+    raise text_error(name, row, str(cell))
 
 
-def _text_error(name: str, row: int, cell: str) -> DataError:
+def text_error(name: str, row: int, cell: str) -> DataError:
+    """The error for a cell that is not a number."""
     hint = "write a number, or leave it empty where there is none"
     return DataError(f"column {name!r} holds text where a number is needed: {shorten(cell)} in row {row + 1}; {hint}")
 

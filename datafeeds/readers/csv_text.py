@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from datafeeds.errors import DataError
-from datafeeds.readers.headers import SEPARATORS, Header, shorten
+from datafeeds.readers.heads.headers import SEPARATORS, Header, shorten
+from datafeeds.readers.heads.paired_dates import Block
 from datafeeds.readers.limits import FileLimits, limits
 from datafeeds.readers.numbers import PLAIN, NumberStyle, style_of
 from datafeeds.readers.reading import reading
@@ -53,6 +54,8 @@ class CsvText:
         What stands between columns.
     style : NumberStyle
         How numbers are written.
+    blocks : tuple of Block
+        Securities that have a column of dates of their own; none in other tables.
     """
 
     path: Path
@@ -62,6 +65,7 @@ class CsvText:
     content: bytes | None
     separator: str = ","
     style: NumberStyle = PLAIN
+    blocks: tuple[Block, ...] = ()
 
     @property
     def keys(self) -> list[str]:
@@ -186,7 +190,8 @@ def look_through(path: Path) -> CsvText:
     content = b"".join(kept) if kept is not None else None
     if start >= size or (content is not None and not content[start:].strip()):
         raise no_rows(names)
-    return CsvText(path, names, start, min(lines + 1, commas // (len(names) - 1) + 1), content, head.separator)
+    rows = min(lines + 1, commas // (len(names) - 1) + 1)
+    return CsvText(path, names, start, rows, content, head.separator, blocks=head.blocks)
 
 
 def _check_cells(commas: int, lines: int, size: int, packed: int, most: FileLimits) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from datafeeds.calendars import calendar_of
 from datafeeds.errors import DataError
-from datafeeds.readers.headers import shorten
+from datafeeds.readers.heads.headers import shorten
 from datafeeds.readers.reading import reading
 
 Days = NDArray[np.datetime64]

@@ -13,7 +13,7 @@ import pyarrow.compute
 import pyarrow.parquet
 
 from datafeeds.errors import DataError, TrackerError
-from datafeeds.readers.headers import shorten
+from datafeeds.readers.heads.headers import shorten
 from datafeeds.readers.limits import limits
 
 #: A name or a date is no longer than this.

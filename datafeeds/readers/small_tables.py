@@ -17,7 +17,7 @@ from datafeeds.readers.columns import naming
 from datafeeds.readers.containers import plain_file, split_inside
 from datafeeds.readers.csv_text import look_through
 from datafeeds.readers.dates import parse_dates
-from datafeeds.readers.headers import check_unique
+from datafeeds.readers.heads.headers import check_unique
 from datafeeds.readers.numbers import PLAIN, Evidence, NumberStyle
 from datafeeds.readers.parquet_tables import is_parquet, names_in, opened, plain_text, read_coded
 from datafeeds.readers.reading import Reading, reading, reading_as

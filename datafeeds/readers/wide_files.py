@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from datafeeds.errors import DataError
 from datafeeds.readers.bars import Frames
+from datafeeds.readers.columns import text_error
 from datafeeds.readers.csv_text import CsvText, first_text_cell, look_through, no_rows
 from datafeeds.readers.dates import parse_dates
-from datafeeds.readers.headers import check_unique, shorten
+from datafeeds.readers.heads.headers import check_unique, shorten
+from datafeeds.readers.heads.paired_dates import Block
 from datafeeds.readers.parquet_tables import first_cell, is_parquet, names_in, opened, pandas_index, plain_text, read_coded
-from datafeeds.readers.shapes import frames_of_columns
-from datafeeds.readers.words import LONG_TABLE_COLUMNS, plain_name
+from datafeeds.readers.reading import reading
+from datafeeds.readers.shapes import frames_of_columns, in_order
+from datafeeds.readers.words import LONG_TABLE_COLUMNS, part_of, plain_name
 
 FloatArray = NDArray[np.float64]
 
@@ -79,6 +82,8 @@ def read_unless(is_other: Callable[[list[str]], bool], path: Path) -> WideTable 
 
 def _from_csv(csv: CsvText) -> WideTable:
     keys, header = csv.keys, csv.header
+    if csv.blocks:
+        return _from_pairs(csv)
     if csv.doubtful:
         csv = csv.styled(keys[1:]) or csv
     values, dates, rows = np.empty((len(keys) - 1, csv.rows)), [], 0
@@ -98,6 +103,73 @@ def _from_csv(csv: CsvText) -> WideTable:
         raise no_rows(header)
     csv.said()
     return WideTable(header[0], pa.chunked_array(dates, pa.string()), header[1:], values[:, :rows])
+
+
+def _from_pairs(csv: CsvText) -> WideTable:
+    """A table in which every security has a column of dates of its own."""
+    prices = [csv.keys[i] for block in csv.blocks for i, _ in block.fields]
+    if csv.doubtful:
+        csv = csv.styled(prices) or csv
+    kinds = dict.fromkeys(csv.keys, pa.string()) | dict.fromkeys(prices, pa.float64())
+    try:
+        table = pa.concat_tables(csv.tables(kinds))
+    except pa.ArrowInvalid as error:
+        other = csv.styled(prices) if csv.style.plain else None
+        if other is not None and not other.style.plain:
+            return _from_pairs(other)
+        texts = pa.concat_tables(csv.tables(dict.fromkeys(csv.keys, pa.string())))
+        for key in prices:
+            if (found := first_text_cell(texts.column(key))) is not None:
+                raise text_error(csv.header[int(key)], *found) from None
+        raise DataError(f"not a CSV of numbers ({error}); save it again") from None
+    if not table.num_rows:
+        raise no_rows(csv.header)
+    csv.said()
+    return WideTable("Dates", *_joined(csv.blocks, table))
+
+
+def _joined(blocks: Sequence[Block], table: Any) -> tuple[Any, list[str], FloatArray]:
+    """Dates, names and values (one row per name) on all dates that any security has, from the columns of the file."""
+    parts = [(block, *_rows_of(block, table)) for block in blocks]
+    days = _days([(block, texts) for block, _, texts in parts])
+    plain = all(part_of(field) == "close" for block in blocks for _, field in block.fields)
+    every = np.unique(np.concatenate(days))
+    names, rows = [], []
+    for (block, filled, _), own in zip(parts, days, strict=True):
+        values = np.stack([table.column(i).to_numpy() for i, _ in block.fields])[:, filled]
+        own, values = in_order(own, [block.name] * len(values), values)
+        place = np.searchsorted(every, own)
+        for (_, field), prices in zip(block.fields, values, strict=True):
+            row = np.full(len(every), np.nan)
+            row[place] = prices
+            rows.append(row)
+            names.append(block.name if plain else str((field, block.name)))
+    reading().say(f"dates of its own for each of {len({block.name for block in blocks})} securities")
+    return pa.chunked_array([pa.array(every)]), names, np.array(rows)
+
+
+def _rows_of(block: Block, table: Any) -> tuple[NDArray[np.int64], Any]:
+    """Rows that have a date, and their dates as texts."""
+    dates = table.column(block.dates)
+    filled = np.asarray(dates.is_valid())
+    for i, field in block.fields:
+        lost = np.flatnonzero(np.isfinite(table.column(i).to_numpy()) & ~filled)
+        if lost.size:
+            raise DataError(f"row {int(lost[0]) + 1} of {block.name} has a {field} and no date; fill it or delete the row")
+    if not filled.any():
+        raise DataError(f"{block.name} has no dates; leave the security out")
+    return np.flatnonzero(filled), dates.filter(pa.array(filled))
+
+
+def _days(columns: Sequence[tuple[Block, Any]]) -> list[NDArray[np.datetime64]]:
+    """Dates of all securities, read in one way: all columns together decide whether the day comes first."""
+    try:
+        every = parse_dates(pa.chunked_array([chunk for _, texts in columns for chunk in texts.chunks], pa.string()), "Dates")
+    except DataError:
+        for block, texts in columns:
+            parse_dates(texts, f"Dates of {block.name}")
+        raise
+    return np.split(every, np.cumsum([len(texts) for _, texts in columns])[:-1])
 
 
 def _text_in_csv(csv: CsvText, cause: Exception) -> WideTable:

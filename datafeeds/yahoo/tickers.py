@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from datafeeds.errors import DataError, UniverseError
-from datafeeds.readers.headers import shorten
+from datafeeds.readers.heads.headers import shorten
 from datafeeds.readers.words import LONG_TABLE_COLUMNS
 
 TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.^=&_-]{0,31}")

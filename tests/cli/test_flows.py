@@ -57,8 +57,20 @@ def test_what_cannot_be_meant_is_refused(csv, tmp_path):
     refused(tracker("run", "pa", "--data", csv, "--flows", file), "AccountError", f"on {days[30]} is larger than the account")
 
 
-def test_commands_that_cannot_book_flows_refuse_them(csv, flows, tmp_path):
-    refused(
-        tracker("paper", "init", tmp_path / "account", "pa", "--data", csv, "--flows", flows),
-        "work with run, compare and orders only",
-    )
+def test_the_commands_take_a_file_and_contributions_and_change_the_schedule(csv, tmp_path):
+    place, file = tmp_path / "account", tmp_path / "flows.csv"
+    days = [line.partition(",")[0] for line in csv.read_text().splitlines()[1:]]
+    file.write_text(f"date,amount,note\n{days[43]},250000,deposit\n")
+    words = ("--data", csv, "--replay", days[40], "--flows", file, "--contribute", "1000/month")
+    assert tracker("paper", "init", place, "pa", *words).returncode == 0
+    file.unlink()  # the account keeps what it says
+    shown = tracker("paper", "flows", place, f"{days[45]}=-5000")
+    for words_shown in ("250,000.00", "-5,000.00", "each month"):
+        assert words_shown in shown.stdout
+    watched = tracker("paper", "watch", place, "--sessions", "7")
+    assert "250,000.00 paid in and invested" in watched.stdout, watched.stderr
+    status = json.loads(tracker("paper", "status", place, "--json").stdout)
+    assert abs(status["since_start"]) < 0.2
+    assert status["value"] > 1_200_000
+    refused(tracker("paper", "flows", place, f"{days[41]}=5"), "FlowError", "name a date after")
+    refused(tracker("paper", "init", tmp_path / "b", "pa", *words[:4], "--broker", "alpaca", "--contribute", "5/month"), "adopt")

@@ -206,6 +206,14 @@ def test_a_limit_refused_it(tmp_path):
     assert world.decided() == "act"
 
 
+def test_a_withdrawal_cannot_be_paid(tmp_path):
+    world = World(tmp_path, params={"cash_flows": {"2020-01-07": -9e6}})
+    world.show(5)
+    seen("A withdrawal cannot be paid", world.fails())
+    follow(world, "A withdrawal cannot be paid")
+    assert world.decided() == "act"
+
+
 def test_a_session_was_missed(tmp_path, monkeypatch):
     pytest.importorskip("exchange_calendars")
     days = pd.bdate_range("2024-05-06", periods=8)
@@ -316,5 +324,5 @@ def test_the_clock_of_the_computer_is_wrong(tmp_path, alpaca):
 def test_every_state_of_the_page_is_brought_about():
     """Each title is in this file."""
     own = Path(__file__).read_text(encoding="utf-8")
-    assert len(SECTIONS) == 22
+    assert len(SECTIONS) == 23
     assert [title for title in SECTIONS if f'"{title}"' not in own] == []

@@ -27,6 +27,7 @@ from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
+from tracker_strategies.execution.named_costs import fees_in_words
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
 from tracker_strategies.strategies import TrackerStrategy
@@ -220,8 +221,8 @@ def run_demo(out: str, *, force: bool = False) -> None:
 
 def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> str:
     """Data, bars, fills and costs in one sentence."""
-    costs = options.costs.in_words()
-    limits = "" if options.limits.is_free else limits_in_words(options.limits.told())
+    costs = options.costs.in_words() + fees_in_words(options.limits.fees)
+    limits = "" if options.limits.is_free else limits_in_words(options.limits.overruled({"fees": None}).told())
     kept = f" Limits of all: {limits}." if limits else ""
     whole = " Final value: of the whole run; all other figures: of the scored bars." if begins_later(record) else ""
     return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}{whole}"

@@ -29,7 +29,7 @@ from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import PanelGate
 from tracker_strategies.execution.holdings import Account, Spelling
-from tracker_strategies.execution.holdings.flows import BeforeTheFlow, with_flow
+from tracker_strategies.execution.holdings.flows import with_flow
 from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.timing import FillMode
@@ -204,9 +204,10 @@ class _Desk:
         decision = self._decide(balance, folder)
         if not flow:
             return decision
-        before, bar = BeforeTheFlow(JournalRoute(balance, books_out=False), balance.cash), decision.bar
-        before.deltas = decision.deltas
-        deltas = with_flow(decision.tracker.rebalancer, before, bar.close, flow, bar.date, bar.current)
+        bar, rebalancer = decision.bar, decision.tracker.rebalancer
+        deltas = with_flow(
+            rebalancer, balance.sizes, decision.deltas, balance.cash, bar.close, flow, bar.date, current=bar.current
+        )
         return replace(decision, deltas=deltas, without_flow=decision.deltas)
 
     def _decide(self, balance: Balance, folder: Path | None) -> Decision:

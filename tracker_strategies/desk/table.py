@@ -87,7 +87,7 @@ class OrderList:
         brought = sum(row["est_value"] - row["est_cost"] for row in outside)
         deltas = self._with_reserve(prices, self.cash + brought)
         value = self.cash + brought + float(np.where(self.sizes > 0.0, self.sizes * prices, 0.0).sum())
-        fees = self._costs_of(deltas, prices)
+        fees = _costs_of(self.decision.tracker.rebalancer.costs, deltas, prices)
         sells = [*outside, *(self._row(i, deltas, prices, fees, value) for i in _places(deltas < 0.0))]
         buys = [self._row(i, deltas, prices, fees, value) for i in _places(deltas > 0.0)]
         for row in (sells, buys):
@@ -96,7 +96,7 @@ class OrderList:
         buys.sort(key=lambda order: int(order["batch"]))
         table = pd.DataFrame([*sells, *buys], columns=list(COLUMNS))
         after = self.sizes + deltas
-        flow = self.costs.cash_flow(deltas, prices)
+        flow = self.decision.tracker.rebalancer.costs.cash_flow(deltas, prices)
         left = self.cash + brought + flow
         weights = np.where(after > 0.0, after * prices, 0.0) / value
         held = np.where(self.sizes > 0.0, self.sizes * prices, 0.0) / value
@@ -125,11 +125,6 @@ class OrderList:
         dearer = np.where(deltas > 0.0, prices * (1.0 + self.gap), prices)
         return self.decision.tracker.rebalancer.fit(deltas, self.sizes, dearer, cash)
 
-    def _costs_of(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
-        """Fee and slippage of each order."""
-        slip = np.abs(self.costs.fill_prices(deltas, prices) - prices) * np.abs(deltas)
-        return np.asarray(self.costs.fees(deltas, prices) + slip)
-
     def _row(self, i: int, deltas: FloatArray, prices: FloatArray, fees: FloatArray, value: float) -> dict[str, Any]:
         size = float(deltas[i])
         target = float(self.decision.tracker.weights[i])
@@ -145,7 +140,7 @@ class OrderList:
 
     def _row_of_sold(self, name: str) -> dict[str, Any]:
         size, price = np.array([-self.sold.shares[name]]), np.array([self.sold.prices[name]])
-        return self._order(name, float(size[0]), float(price[0]), float(self._costs_of(size, price)[0]), 0.0, 0.0, "exit")
+        return self._order(name, float(size[0]), float(price[0]), float(_costs_of(self.costs, size, price)[0]), 0.0, 0.0, "exit")
 
     def _order(
         self, symbol: str, size: float, price: float, cost: float, now: float, target: float, reason: str
@@ -237,3 +232,9 @@ def _in_batches(buys: list[dict[str, Any]], cash: float, gap: float) -> None:
         price = order["est_value"] * (1.0 + gap) + order["est_cost"]
         order["batch"] = 1 if price <= left else 2
         left -= price if price <= left else 0.0
+
+
+def _costs_of(costs: CostModel, deltas: FloatArray, prices: FloatArray) -> FloatArray:
+    """Fee and slippage of each order."""
+    slip = np.abs(costs.fill_prices(deltas, prices) - prices) * np.abs(deltas)
+    return np.asarray(costs.fees(deltas, prices) + slip)

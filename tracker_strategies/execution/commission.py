@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel, outcome_of_fills
+from tracker_strategies.execution.named_costs import NamedCosts
 
 FloatArray = NDArray[np.float64]
 
@@ -52,6 +53,23 @@ def charge(broker: Any, costs: CostModel) -> None:
     broker.set_slippage_perc(slip, slip_open=True, slip_match=True, slip_out=True)
 
 
+def charge_by_name(broker: Any, costs: CostModel, names: Sequence[str]) -> None:
+    """Make a broker charge each of these names what it pays, where that differs from name to name; nothing without names.
+
+    Raises
+    ------
+    ParameterError
+        It has been told otherwise for one of them.
+    """
+    if not isinstance(costs, NamedCosts) or not names:
+        return
+    for name, own in zip(names, costs.each, strict=True):
+        known = broker.comminfo.get(name)
+        if known is not None and not (isinstance(known, TrackerCommission) and known.p.costs == own):
+            raise ParameterError(f"fees: the broker has a commission for {name} already; keep one of them")
+        broker.addcommissioninfo(TrackerCommission(costs=own), name=name)
+
+
 def charged(broker: Any) -> CostModel | None:
     """The costs that :func:`charge` gave a broker; None for one that was told in another way what to charge."""
     scheme = getattr(broker, "comminfo", {}).get(None)
@@ -80,6 +98,11 @@ class SchemeCosts(CostModel):
     def fill_prices(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
         """Quoted prices, moved against the order."""
         return np.asarray(super().fill_prices(deltas, prices) + np.sign(deltas) * self.slip_fixed)
+
+    def taken(self, which: Any) -> CostModel:
+        """Of some of the assets."""
+        own = np.arange(len(self.schemes))[slice(None) if which is None else which]
+        return replace(self, schemes=tuple(self.schemes[i] for i in own))
 
     def fees(self, deltas: FloatArray, prices: FloatArray) -> FloatArray:
         """What each scheme charges."""
@@ -114,15 +137,23 @@ def costs_of(broker: Any, assets: Sequence[Any] = ()) -> CostModel:
         raise ParameterError(
             f"the broker lends money (leverage={levered[0]:g}); a long-only tracker invests only its own money: set leverage=1"
         )
-    if fixed or set(broker.comminfo) != {None} or not is_simple(default):
+    others = [scheme for name, scheme in broker.comminfo.items() if name is not None]
+    ours = all(isinstance(scheme, TrackerCommission) for scheme in others)
+    if fixed or not (ours and is_simple(default)):
         return SchemeCosts(slippage_bps=slippage, schemes=tuple(broker.getcommissioninfo(d) for d in assets), slip_fixed=fixed)
-    if isinstance(default, TrackerCommission):
-        own: CostModel = default.p.costs
+    if others and len(assets):
+        return NamedCosts.of([_simple_costs(broker.getcommissioninfo(d), slippage) for d in assets], slippage)
+    return _simple_costs(default, slippage)
+
+
+def _simple_costs(scheme: Any, slippage: float) -> CostModel:
+    if isinstance(scheme, TrackerCommission):
+        own: CostModel = scheme.p.costs
         return replace(own, slippage_bps=slippage)
-    percent = default._commtype == bt.CommInfoBase.COMM_PERC
+    percent = scheme._commtype == bt.CommInfoBase.COMM_PERC
     return CostModel(
-        bps=1e4 * default.p.commission if percent else 0.0,
-        per_share=0.0 if percent else default.p.commission,
+        bps=1e4 * scheme.p.commission if percent else 0.0,
+        per_share=0.0 if percent else scheme.p.commission,
         slippage_bps=slippage,
     )
 

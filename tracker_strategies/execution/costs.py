@@ -73,6 +73,15 @@ class CostModel:
         """Whether trading costs nothing."""
         return not (self.bps or self.per_share or self.min_fee or self.slippage_bps)
 
+    def taken(self, which: Any) -> CostModel:
+        """The costs of some of the names, by an index or a mask; None for all. The same for all here."""
+        return self
+
+    @property
+    def rates(self) -> tuple[float, float, float]:
+        """Basis points, money per share and the least fee."""
+        return self.bps, self.per_share, self.min_fee
+
     def in_words(self) -> str:
         """What is charged, for a caption: every part of it that is not zero."""
         parts = (

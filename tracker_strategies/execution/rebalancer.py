@@ -7,12 +7,10 @@ ratios:
     s* = max { s <= 1 :  V (s sum w) + cost(s) <= V },     cost(s) = sum_i b_i [s w_i V - h_i]_+ + c_i [h_i - s w_i V]_+
 
 with h_i = q_i p_i and the costs b, c per unit of value bought and sold. The left side is convex, increasing and piecewise linear
-in s, so that Newton's method from s = 1 descends to s* in a few steps and stops there exactly. A minimum fee breaks convexity;
-then s is found by bisection.
+in s, so that Newton's method from s = 1 descends to s* in a few steps and stops there exactly. A minimum fee needs bisection.
 
 Where a share c of the account stays in cash, it is a share of what is left after the costs, and so are the weights: the budget is
-V (s sum w) + (1 - c) cost(s) <= (1 - c) V. Limits on names, lots and turnover are the mandate's, and
-met before weights come here.
+V (s sum w) + (1 - c) cost(s) <= (1 - c) V. The mandate's limits are met before.
 """
 
 from __future__ import annotations
@@ -199,7 +197,7 @@ class Rebalancer:
                 mine, own = goal[free], held[free]
                 worth = total(own)
                 budget = (cash + worth if part == 1.0 else part * value - (have - worth)) - dust
-                plan = plan_at(self._scale(mine, own, total(mine), worth, budget, prices[free], part)[0])
+                plan = plan_at(self._scale(mine, own, total(mine), worth, budget, prices[free], part, free)[0])
             if cash + self.costs.cash_flow(plan, prices) >= 0.0:
                 return plan
         diagnose(weights, sizes, prices, cash)
@@ -216,9 +214,8 @@ class Rebalancer:
         prices: FloatArray,
         cash: float,
     ) -> FloatArray | None:
-        """The plan at s* where every name trades and costs go by value; None where it cannot be paid for.
-
-        What the search for s* has added up tells what the plan costs, unless changes below rounding are left out of it.
+        """The plan at s* where every name trades and costs go by value; None where it cannot be paid for. The search for s* has
+        added up what it costs, unless changes below rounding are left out of it.
         """
         value = cash + have
         dust, costs = DUST * value, self.costs
@@ -234,14 +231,22 @@ class Rebalancer:
         return change if cash + costs.cash_flow(change, prices) >= 0.0 else None
 
     def _scale(
-        self, goal: FloatArray, held: FloatArray, whole: float, have: float, budget: float, prices: FloatArray, part: float
+        self,
+        goal: FloatArray,
+        held: FloatArray,
+        whole: float,
+        have: float,
+        budget: float,
+        prices: FloatArray,
+        part: float,
+        free: BoolArray | None = None,
     ) -> tuple[float, FloatArray]:
         """The factor s*, and the value of each change at it; only a part of the costs comes out of this budget."""
-        if not self.costs.per_share:
+        if self.costs.by_value:
             even, odd = self.costs.even_odd
             s, _, worth, _ = affordable_scale(goal, held, whole, have, budget, part * even, part * odd)
             return s, worth
-        buy, sell = self.costs.side_rates(prices)
+        buy, sell = self.costs.taken(free).side_rates(prices)
         even_of, odd_of = np.asarray(0.5 * part * (buy + sell)), np.asarray(0.5 * part * (buy - sell))
         return affordable_scale_by_name(goal, held, budget, even_of, odd_of)
 
@@ -256,7 +261,7 @@ class Rebalancer:
         short = np.flatnonzero(plan < wanted)
         for i in short[np.argsort(-prices[short], kind="stable")].tolist():
             left = cash + self.costs.cash_flow(plan, prices) - reserve
-            one = -self.costs.cash_flow(np.array([self.lot]), prices[i : i + 1])
+            one = -self.costs.taken(slice(i, i + 1)).cash_flow(np.array([self.lot]), prices[i : i + 1])
             if left < one:
                 continue
             more = plan.copy()

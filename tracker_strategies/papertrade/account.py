@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from datafeeds import MarketPanel, MarketSource
 from tracker_strategies.errors import OutputError, TrackerError
-from tracker_strategies.papertrade.brokers import broker_file
+from tracker_strategies.execution.holdings.flows import Flows, flows_of
 from tracker_strategies.papertrade.brokers.base import Broker
-from tracker_strategies.papertrade.brokers.faults import Faults, FaultyBroker
+from tracker_strategies.papertrade.brokers.connecting import connect
 from tracker_strategies.papertrade.brokers.settling import Splits
-from tracker_strategies.papertrade.brokers.simulated import SimulatedBroker
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.description import keep_description, kept_description
@@ -26,7 +26,8 @@ from tracker_strategies.papertrade.journal import journal as journals
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch, account_lock
-from tracker_strategies.papertrade.market.session_clocks import DataClock, ReplayClock, SessionClock, WallClock
+from tracker_strategies.papertrade.journal.payments import SCHEDULE, changed_schedule, schedule_of
+from tracker_strategies.papertrade.market.session_clocks import SessionClock, clock_of
 from tracker_strategies.papertrade.opening import write_account
 from tracker_strategies.papertrade.risk_limits import RiskLimits
 from tracker_strategies.papertrade.step import Step, StepResult
@@ -112,7 +113,8 @@ class PaperAccount:
         Parameters
         ----------
         strategy, params, targets
-            See :class:`~tracker_strategies.papertrade.config.AccountConfig`.
+            See :class:`~tracker_strategies.papertrade.config.AccountConfig`. The param ``cash_flows`` is what is paid in and out
+            on dates after the first session: see :meth:`change_flows`.
         source : str or MarketSource
             Where bars come from. Its ``gaps`` are for the history that is there now: whatever happens later, a session without a
             price is a trading halt, of which an account must not die.
@@ -159,43 +161,38 @@ class PaperAccount:
                 journal.note("limits", ", ".join(f"{k}={v}" for k, v in given.items()))
         return limits
 
+    def flows(self) -> Flows | None:
+        """What is paid in and out, on dates to come and of the past; None for nothing."""
+        with self.journal(readonly=True) as journal:
+            return schedule_of(journal)
+
+    def change_flows(self, changes: Mapping[str, Any]) -> Flows | None:
+        """Add payments on dates after the newest session, replace them, or remove them with None; ``each`` is the contribution.
+
+        Raises FlowError for a date that has passed, and at Alpaca, where a person pays; ParameterError for what is no payment.
+        """
+        with account_lock(self.folder), self.journal() as journal:
+            plain = changed_schedule(Ledger(journal, self.config), changes)
+            with journal.transaction("flows"):
+                journal.set_meta(SCHEDULE, json.dumps(plain))
+                journal.note("flows", ", ".join(f"{day}={amount}" for day, amount in changes.items()))
+        return flows_of(plain or None)
+
     @contextmanager
     def broker(self, *, from_copy: bool = False) -> Iterator[Broker]:
         """The account's broker, connected."""
         if self._broker is not None:
             yield self._broker
             return
-        broker = self._connect(from_copy)
+        broker = connect(self.config, self.folder, self._pause, lambda: self.begun, from_copy=from_copy)
         try:
             yield broker
         finally:
             broker.close()
 
-    def _connect(self, from_copy: bool) -> Broker:
-        config = self.config
-        if config.broker == "alpaca":
-            from tracker_strategies.papertrade.brokers.alpaca import AlpacaBroker
-
-            return AlpacaBroker.from_environment(config.url, pause=self._pause)
-        faults = Faults.build(config.faults)
-        part = faults.part if faults.partial else None
-        place = self.folder / broker_file.FILE
-        given = (config.cash, config.costs, config.lot, part, config.guard, config.liquidity)
-        broker = SimulatedBroker(place, *given, expected=self.begun, from_copy=from_copy, holdings=config.holdings)
-        return FaultyBroker(broker, faults) if config.faults else broker
-
     def session_clock(self, broker: Broker | None = None) -> SessionClock:
         """What tells which sessions have happened. A broker's own clock counts more than this computer's."""
-        if self.config.clock == "replay":
-            return ReplayClock(self.config.start)
-        if self.config.clock == "data":
-            return DataClock()
-        here = self._clock or (lambda: datetime.now(UTC))
-        there = None if broker is None else broker.hours()
-        if there is None:
-            return WallClock(self.config.calendar, here)
-        gap = there.now - here()
-        return WallClock(self.config.calendar, lambda: here() + gap)
+        return clock_of(self.config, broker, self._clock)
 
     # -- what it does ----------
 

@@ -19,6 +19,7 @@ from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import bind
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.mandate.mandate import KEYS
+from tracker_strategies.execution.named_costs import named
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.volume.liquidity import Liquidity
 from tracker_strategies.papertrade.market.calendars import Calendars
@@ -202,6 +203,11 @@ class AccountConfig:
     def liquidity(self) -> Liquidity | None:
         """How fills depend on volume; None where they do not."""
         return Liquidity.of(self.params)
+
+    @property
+    def costs_by_name(self) -> CostModel:
+        """What the names pay, where some of them pay fees of their own."""
+        return named(self.costs, self.mandate.fees, self.symbols)
 
     @property
     def lot(self) -> float:

@@ -19,6 +19,10 @@ class RiskError(PaperError):
     """A limit was broken; the whole rebalance was rejected."""
 
 
+class FlowError(PaperError):
+    """Money cannot be paid in or out as the schedule says; nothing was booked."""
+
+
 class StrategyError(PaperError):
     """The strategy could not be loaded or raised; nothing was decided."""
 

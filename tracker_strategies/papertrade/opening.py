@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from datafeeds import DataWarning, MarketPanel, MarketSource
 from datafeeds.files import UNFINISHED
 from tracker_strategies.errors import DataError, OutputError, ParameterError, UniverseError
 from tracker_strategies.execution.holdings.account import Account
+from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.execution.holdings.opening import check_priced
 from tracker_strategies.execution.mandate.mandate import KEYS
 from tracker_strategies.execution.timing import FillMode
@@ -29,6 +31,7 @@ from tracker_strategies.papertrade.journal import journal as journals
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.journal import Journal
 from tracker_strategies.papertrade.journal.ledger import opening_entries
+from tracker_strategies.papertrade.journal.payments import SCHEDULE
 from tracker_strategies.papertrade.market.new_sessions import read_source, session_names
 from tracker_strategies.papertrade.risk_limits import RiskLimits
 from tracker_strategies.runner import check_mandate
@@ -40,9 +43,9 @@ from tracker_strategies.strategies.registry import check_params, default_params,
 
 #: Params that mean something else with another year.
 _BY_YEAR = ("margin", "enhance", "max_tracking_error", "te_budget", "max_participation", "impact")
-#: Options that describe the source.
 #: Files whose paths may be followed by a sheet, a member or a column.
 TABLES = (".xlsx", ".xlsm", ".zip", ".csv", ".gz", ".tsv", ".txt", ".parquet", ".pq")
+#: Options that describe the source.
 SOURCE_OPTIONS = ("gaps", "adjust", "seed", "members", "renames", "clean")
 
 
@@ -81,10 +84,11 @@ def write_account(
         raise ParameterError(
             f"cash={options['cash']!r}: the holdings already state the cash; give it there, or omit the holdings"
         )
-    if chosen.get("cash_flows") is not None:
+    flows = flows_of(chosen.pop("cash_flows", None))
+    if flows is not None and options.get("broker") == "alpaca":
         raise ParameterError(
-            "flows: a paper account books deposits when they arrive; omit them, and run tracker paper adopt after "
-            "a deposit or withdrawal"
+            "flows: at Alpaca a person pays money in and out, and the account books it when it is there; omit them, and run "
+            "tracker paper adopt after a deposit or withdrawal"
         )
     if options.get("broker") == "alpaca":
         options = {"clock": "wall", **options, **cash_at_alpaca(options)}
@@ -129,6 +133,9 @@ def write_account(
     if config.faults and config.broker != "simulated":
         raise ParameterError("faults can only be injected into the simulated broker; omit them")
     meta = {"config": config.to_json(), "limits": (limits or RiskLimits()).to_json(), "opened": journals.now()}
+    if flows is not None:
+        flows.check(first, "9999-12-31", limited=config.liquidity is not None)
+        meta[SCHEDULE] = json.dumps(flows.plain())
     if config.liquidity is not None:
         require_volume(panel, [panel.symbols.index(symbol) for symbol in names])
     refuse_limits(config, cls_, panel)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-import numpy as np
-
 from datafeeds import MarketPanel
-from tracker_strategies.papertrade.brokers.base import Broker, Quotes
+from tracker_strategies.papertrade.brokers.base import Broker
 from tracker_strategies.papertrade.brokers.booked_ahead import confirmed_actions
 from tracker_strategies.papertrade.brokers.sending import Sender
 from tracker_strategies.papertrade.brokers.sending_hours import SendingHours
@@ -25,7 +23,6 @@ from tracker_strategies.papertrade.deciding.by_cerebro import Wish
 from tracker_strategies.papertrade.deciding.decider import Decider
 from tracker_strategies.papertrade.deciding.risk import TOLD, untold_loss
 from tracker_strategies.papertrade.errors import ReconcileError, RiskError, StaleDataError
-from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.fills import DUST
 from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.journal.journal import Journal
@@ -36,6 +33,7 @@ from tracker_strategies.papertrade.market.corporate_actions import Action, read_
 from tracker_strategies.papertrade.market.lost_rows import note_lost_rows
 from tracker_strategies.papertrade.market.new_sessions import OVERLAP, Intake, read_source
 from tracker_strategies.papertrade.market.session_clocks import SessionClock
+from tracker_strategies.papertrade.market_turn import market_turn
 from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 
@@ -176,32 +174,12 @@ class Step:
             "order by session",
             (self.config.start,),
         ):
-            self._advance(session)
+            if self.broker.simulated:
+                self.result.messages += market_turn(self.ledger, self.broker, self.limits, self.halt, session)
             settle(self.ledger, self.broker)
             self._ahead = reconcile(self.ledger, self.broker)
             self._miss(session)
             self.ledger.close_session(session)
-
-    def _advance(self, session: str) -> None:
-        """Tell a simulated broker what happened on a session."""
-        if not self.broker.simulated:
-            return
-        before, liquid = self.ledger.last_session(before=session), self.config.liquidity is not None
-        history = History.load(self.journal, self.config, after="" if liquid else self.ledger.last_session(before=before))
-        row = history.bars.sessions.index(session)
-        opens = history.opens[row]
-        closes = history.bars.close[row - 1] if row else np.full(len(opens), np.nan)
-        new = self.ledger.tickers()
-        renames = {a.symbol: a.text for a in history.actions if a.kind == "rename" and a.session < session}
-        today = [a for a in history.actions if a.session == session]
-        changed = {a.symbol for a in today if a.kind == "rename"}
-        old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(self.config.symbols, new, strict=True))
-        called = dict(zip(self.config.symbols, old, strict=True))
-        reached(f"before the market of {session}")
-        parts = history.quoted(row)
-        quotes = Quotes(session, new, opens, old, closes, self.ledger.turnover_of(before), self.ledger.lasts(), **parts)
-        self.broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
-        reached(f"after the market of {session}")
 
     def _miss(self, session: str) -> None:
         """Sessions before this one that nobody decided about stay undecided."""

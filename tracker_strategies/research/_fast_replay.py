@@ -53,7 +53,7 @@ class Path:
 def is_plain(panel: MarketPanel, tracker: Tracker) -> bool:
     """Whether the recursion covers this run."""
     costs = tracker.rebalancer.costs
-    limits = tracker.keeper is not None or tracker.liquidity is not None or costs.min_fee or costs.per_share
+    limits = tracker.keeper is not None or tracker.liquidity is not None or not costs.by_value
     usual = type(tracker) is Tracker and tracker.signal is None and panel.target_seen is None and panel.members is None
     usual = usual and tracker.start is None and tracker.overnight is None
     return panel.complete and usual and not limits

@@ -13,7 +13,7 @@ from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket.broker import host
 from tracker_strategies.execution.basket.part import Part, share_of
-from tracker_strategies.execution.commission import costs_of
+from tracker_strategies.execution.commission import charge_by_name, costs_of
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import Bar, PanelGate, gate_for
@@ -22,6 +22,7 @@ from tracker_strategies.execution.holdings.opening import begin_with
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import may_hold
 from tracker_strategies.execution.mandate.keeper import Keeper
+from tracker_strategies.execution.named_costs import named
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
@@ -73,7 +74,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         keys, or the path of a TOML file with them. Every key is also a param, with the same meaning: ``max_names``,
         ``max_weight``, ``min_weight``, ``must_hold``, ``sectors``, ``max_sector``, ``min_sector``, ``groups``,
         ``max_names_per_group``, ``unmapped``, ``exclude``, ``only``, ``freeze``, ``min_cash``, ``max_turnover``,
-        ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``
+        ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``, ``fees``
       - ``max_tracking_error`` (None): budget for the tracking error per year, 0.02 or "2%", to which a tilt is reduced; for
         strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
         ``budget_bars`` are refused
@@ -203,7 +204,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             algorithm := cls.algorithm_of(p, names, n_targets),
             Universe(len(symbols), p.listing_warmup, p.delist_after),
             Schedule(p.rebalance, p.calendar),
-            Rebalancer(costs, mandate.lot),
+            Rebalancer(named(costs, mandate.fees, symbols), mandate.lot),
             FillMode.parse(p.fill),
             target_of(p, n_targets, each=getattr(algorithm, "n_targets", 1) > 1),
             signal=signal_of(p),
@@ -247,6 +248,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.gate = gate_for(self.assets, self.targets)
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
+        charge_by_name(broker, self.tracker.rebalancer.costs, self.symbols if self.p.fees else ())
         if self.tracker.liquidity is not None:
             check_filler(self.tracker.liquidity, broker)
             self.gate.measure(self.p.bars_per_year)
@@ -258,8 +260,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         alone = len(self.cerebro.strats) == 1 and part.capital is None
         if self.p.broker == "basket" and self._rows and alone:
             broker.open_lane(part, self.gate, self.tracker.rebalancer.costs)
-        held = settle_holdings(self.p, self.symbols)
-        if held is not None:
+        if (held := settle_holdings(self.p, self.symbols)) is not None:
             begin_with(self, part, held)
 
     def read_costs(self) -> None:

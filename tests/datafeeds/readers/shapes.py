@@ -50,6 +50,27 @@ def excel(path, frame, sheet="Prices", others=(), **how):
             pd.DataFrame({"note": ["x"]}).to_excel(book, sheet_name=name)
 
 
+def paired(frame, tickers="above dates", fields="PX_LAST", spacer=True, dates="%Y-%m-%d", after=()):
+    """The paste of Bloomberg's BDH: dates and prices of each security side by side, as many rows as each of them has."""
+    columns = []
+    for name in frame:
+        prices = frame[name].dropna()
+        above = {"above dates": [name, ""], "above prices": ["", name], "labels": ["Security", name]}.get(tickers)
+        head = [] if above is None else [above]
+        head += [] if fields is None else [["Dates", name if above is None else fields]]
+        rows = [[day.strftime(dates) if dates else day, price] for day, price in prices.items()]
+        columns.append([*head, *rows, *after])
+        columns += [[]] if spacer else []
+    height = max(map(len, columns))
+    table = [[cell for column in columns for cell in (column[i] if i < len(column) else ["", ""] if column else [""])]
+             for i in range(height)]  # fmt: skip
+    return table
+
+
+def lines(table, separator=","):
+    return "\n".join(separator.join(str(cell) for cell in row) for row in table) + "\n"
+
+
 def as_zip(path, inner, name="prices.csv"):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(inner, name)
@@ -119,6 +140,17 @@ def make_closes(folder):
     names = ",".join(["", *wide.columns])
     fields = ",".join(["Dates", *["PX_LAST"] * wide.shape[1]])
     put("bloomberg.csv", text=f"Start Date,01/02/2020,,,\nEnd Date,,,,\n\n{names}\n{fields}\n{bloomberg}")
+    put("paired.csv", text=lines(paired(wide)))
+    put("paired_close.csv", text=lines(paired(wide, "above prices", "Close", spacer=False, dates="%d/%m/%Y")))
+    put("paired_labels.csv", text=lines(paired(wide, "labels", "Last Price", dates="%m/%d/%Y", after=[["", ""]])))
+    put("paired_no_fields.csv", text=lines(paired(wide, fields=None)))
+    put("paired_one_row.csv", text=lines(paired(wide, None, spacer=False)))
+    put("paired_preamble.csv", text="Start Date,01/02/2020,End Date,03/26/2020\n\n" + lines(paired(wide)))
+    commas = wide.map(lambda x: f"{x:.2f}".replace(".", ","))
+    put("paired_german.csv", text=lines(paired(commas, dates="%d.%m.%Y"), ";"))
+    table = pd.DataFrame(paired(wide, dates=None))
+    excel(folder / "paired.xlsx", table, header=False, index=False)
+    put("paired.xlsx")
     only = pd.concat({"Close": wide}, axis=1, names=["Price", "Ticker"])
     put("yfinance_three_rows.csv", text=only.to_csv())
     put("yfinance_two_rows.csv", text=only.rename_axis(None).to_csv())

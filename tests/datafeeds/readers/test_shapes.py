@@ -10,7 +10,19 @@ import pytest
 
 from datafeeds import DataError, MarketPanel, SingleIndexData, TrackerError, UniverseError, open_source
 from datafeeds.errors import ReadingNote
-from tests.datafeeds.readers.shapes import TICKERS, as_zip, bars, closes, excel, german, make_bars, make_closes, zoned
+from tests.datafeeds.readers.shapes import (
+    TICKERS,
+    as_zip,
+    bars,
+    closes,
+    excel,
+    german,
+    lines,
+    make_bars,
+    make_closes,
+    paired,
+    zoned,
+)
 
 pytest.importorskip("python_calamine")
 pytestmark = pytest.mark.filterwarnings("ignore::datafeeds.errors.DataWarning")
@@ -133,7 +145,39 @@ def test_dates_that_only_one_of_index_and_prices_has_are_gaps_inside_and_left_of
     assert open_source(assets, index.drop(index.index[7]), gaps="freeze").n_bars == 60
 
 
+def test_securities_with_dates_of_their_own_are_joined_on_all_of_them(tmp_path):
+    """One lists late, one was delisted, one has a holiday of its own; blank cells and #N/A below."""
+    frame = closes()
+    frame.iloc[:7, 1], frame.iloc[50:, 2], frame.iloc[[20, 21], 3] = np.nan, np.nan, np.nan
+    expected = open_source(frame, "^GSPC", gaps="freeze").fingerprint()
+    for name, written in (
+        ("ends.csv", lines(paired(frame))),
+        ("unavailable.csv", lines(paired(frame, after=[["", "#N/A N/A"], ["", ""]]))),
+        ("shuffled.csv", lines(paired(frame.iloc[::-1], dates="%d/%m/%Y"))),
+    ):
+        (tmp_path / name).write_text(written)
+        panel = open_source(tmp_path / name, "^GSPC", gaps="freeze")
+        assert panel.fingerprint() == expected, name
+        assert "dates of its own for each of 4 securities" in panel.read_as
+    excel(tmp_path / "paste.xlsx", pd.DataFrame(paired(frame, dates=None)), header=False, index=False)
+    assert open_source(tmp_path / "paste.xlsx", "^GSPC", gaps="freeze").fingerprint() == expected
+
+
+def test_several_fields_beside_one_column_of_dates_are_bars(tmp_path):
+    fields = {"PX_OPEN": "Open", "PX_HIGH": "High", "PX_LOW": "Low", "PX_LAST": "Close", "PX_VOLUME": "Volume"}
+    frame = bars()
+    above = [cell for name in TICKERS for cell in (name, *[""] * len(fields))]
+    below = ["Dates", *fields] * len(TICKERS)
+    rows = [
+        [cell for name in TICKERS for cell in (f"{day:%Y-%m-%d}", *(row[(field, name)] for field in fields.values()))]
+        for day, row in frame.iterrows()
+    ]
+    (tmp_path / "x.csv").write_text(lines([above, below, *rows]))
+    assert open_source(tmp_path / "x.csv", "^GSPC").fingerprint() == panel_of(frame).fingerprint()
+
+
 SAID = {
+    "paired.csv": ["dates of its own for each of 4 securities"],
     "german.csv": ["semicolons", "decimal comma", "points between thousands", "day first"],
     "month_first.csv": ["month first"],
     "shuffled.csv": ["rows sorted by date"],
@@ -179,7 +223,34 @@ INDEX = closes().rename(columns={"^GSPC": "INDEX"})
 AGAIN = pd.concat([closes(), closes().iloc[3:4] + 1])
 TOKYO = zoned(closes(), "Asia/Tokyo").tz_convert("UTC")
 
+PAIRS = "Dates,PX_LAST,Dates,PX_LAST\n2020-01-02,1,2020-01-02,5\n2020-01-03,2,2020-01-03,6\n"
+NAMED = f"A,,B,\n{PAIRS}"
+UNKNOWN = (
+    "A,,B,,Bad,\nDates,PX_LAST,Dates,PX_LAST,Dates,PX_LAST\n"
+    "2020-01-02,1,2020-01-02,5,#N/A Invalid Security,\n2020-01-03,2,2020-01-03,6,,\n"
+)
+
 REFUSED = {
+    "pairs without names": (text(PAIRS), "x.csv", None, UniverseError, "column of dates of its own, and column 1 has no name"),
+    "a pair with two names": (text(f"A,B,C,\n{PAIRS}"), "x.csv", None, UniverseError, "column 1 has 'A' and 'B' above it"),
+    "one name for two pairs": (text(f"A,,A,\n{PAIRS}"), "x.csv", None, UniverseError, "'A' stands twice, with PX_LAST each time"),
+    "pairs of no price": (text(NAMED.replace("LAST", "BID")), "x.csv", None, UniverseError, "PX_BID.*paste PX_LAST"),
+    "a price without a date": (
+        text(f"{NAMED}2020-01-06,3,,7\n"),
+        "x.csv",
+        None,
+        DataError,
+        "row 3 of B has a PX_LAST and no",
+    ),
+    "a text in a pair": (text(f"{NAMED}2020-01-06,x,,\n"), "x.csv", None, DataError, "'PX_LAST of A' holds text.*'x' in row 3"),
+    "an unknown security": (text(UNKNOWN), "x.csv", None, DataError, "Dates of Bad.*'#N/A Invalid Security'"),
+    "pairs whose dates fit both": (
+        lambda f: (f / "x.csv").write_text(lines(paired(closes(6), dates="%d/%m/%Y"))),
+        "x.csv",
+        None,
+        DataError,
+        "--dates dmy",
+    ),
     "the fields of one ticker": (csv(one_ticker()), "x.csv", "Close", UniverseError, "fields of one ticker.*--index-file"),
     "every date fits both": (csv(closes(6), date_format="%d/%m/%Y"), "x.csv", None, DataError, "--dates dmy"),
     "every number fits both": (text(MARKS), "x.csv", None, DataError, "--decimal"),

@@ -55,7 +55,8 @@ class Place:
         options |= {"wall": {"clock": "wall"}, "replay": {"replay": "2024-04-29"}}.get(self.clock, {})
         if self.clock != "replay":
             options["start"] = "2024-04-29"
-        PaperAccount.create(self.folder / "a", strategy, "memory", panel=self.panel, name="test", **options)
+        params = {"cash_flows": self.plan.flows} if self.plan.flows else {}
+        PaperAccount.create(self.folder / "a", strategy, "memory", params, panel=self.panel, name="test", **options)
 
     @property
     def account(self) -> PaperAccount:

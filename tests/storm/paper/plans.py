@@ -37,9 +37,11 @@ class Plan:
     faults: dict[str, float]
     crash: int
     lie: str
+    flows: dict[str, float]
 
     def __str__(self) -> str:
-        return f"{self.seed}:{self.index} {self.kind}, {self.strategy}, {self.bars} sessions, {' '.join(self.events)}"
+        about = f"{len(self.flows)} flows, {' '.join(self.events)}"
+        return f"{self.seed}:{self.index} {self.kind}, {self.strategy}, {self.bars} sessions, {about}"
 
     @property
     def rng(self) -> np.random.Generator:
@@ -69,4 +71,7 @@ def draw(seed: int, index: int) -> Plan:
     faults = dict.fromkeys(("partial", "delay", "duplicate", "disconnect", "reject"), 0.25) if troubled else {}
     crash = int(rng.integers(2, bars)) if "kills" in kind and rng.random() < 0.25 else 0
     strategy = str(rng.choice(STRATEGIES))
-    return Plan(seed, index, kind, strategy, bars, events, kills, faults, crash, str(rng.choice(LIES)))
+    lie = str(rng.choice(LIES))
+    days = rng.choice(np.arange(1, bars), size=2, replace=False) if "kills" in kind and "broker" not in kind else ()
+    flows = {str(SESSIONS[k].date()): float(np.round(rng.normal(0.0, 30_000.0), 2)) for k in days if rng.random() < 0.6}
+    return Plan(seed, index, kind, strategy, bars, events, kills, faults, crash, lie, flows)

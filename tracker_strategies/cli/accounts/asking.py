@@ -203,6 +203,26 @@ def limits(
 
 
 @app.command()
+def flows(
+    folder: Folder,
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATE=AMOUNT]...",
+            help="Money paid in (+) or out (-) on a later date; DATE=none removes it. each=1000/month is a contribution.",
+        ),
+    ] = None,
+) -> None:
+    """Show or change what is paid in and out, at the simulated broker.
+
+    Example: tracker paper flows demo 2020-10-01=5000 each=none
+    """
+    from tracker_strategies.cli.accounts.commands import show_flows
+
+    show_flows(folder, changes or [])
+
+
+@app.command()
 def export(
     folder: Folder,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the files.")],

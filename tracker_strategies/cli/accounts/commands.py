@@ -31,7 +31,6 @@ SHOWN = 15
 
 def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
     """``init``."""
-    options.refuse_flows("a paper account takes over its broker's cash; pay in at the broker, then run 'tracker paper adopt'")
     cls, panel = load_strategy(strategy), None
     check_params(cls, options.params)
     held: dict[str, Any] = {}
@@ -57,7 +56,7 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
         folder,
         strategy,
         options.market,
-        options.params_of(cls) | known.get(strategy, {}),
+        options.params_of(cls) | known.get(strategy, {}) | options.cash_flows(),
         panel=panel,
         limits=RiskLimits().changed(parse_pairs(options.limit or (), "--limit")),
         costs=options.costs,
@@ -265,6 +264,21 @@ def show_limits(folder: str, changes: Sequence[str]) -> None:
     table = Table("limit", "value", box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name, value in asdict(limits).items():
         table.add_row(name, "none" if value is None else ", ".join(value) if isinstance(value, tuple) else f"{value:g}")
+    Terminal().print(table)
+
+
+def show_flows(folder: str, changes: Sequence[str]) -> None:
+    """``flows``."""
+    account = PaperAccount(folder)
+    flows = account.change_flows(parse_pairs(changes, "a payment")) if changes else account.flows()
+    if flows is None:
+        Terminal().print("nothing is paid in or out")
+        return
+    table = Table("date", "amount", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for day, amount in zip(flows.days, flows.amounts, strict=True):
+        table.add_row(day, f"{amount:,.2f}")
+    if flows.each:
+        table.add_row(f"each {flows.period}", f"{flows.each:,.2f}")
     Terminal().print(table)
 
 

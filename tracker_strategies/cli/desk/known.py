@@ -55,10 +55,10 @@ class KnownOptions:
         ),
     ] = None
 
-    def flow_params(self, panel: MarketPanel) -> tuple[dict[str, Any], list[str]]:
-        """The parameter ``cash_flows`` in plain values, nothing where there are none; and which of them come too late."""
+    def cash_flows(self) -> dict[str, Any]:
+        """The parameter ``cash_flows`` in plain values, nothing where there are none."""
         if self.flows is None and self.contribute is None:
-            return {}, []
+            return {}
         from tracker_strategies.execution.holdings.flows import contribution, flows_of
 
         found = flows_of(self.flows)
@@ -66,12 +66,15 @@ class KnownOptions:
         if self.contribute is not None:
             amount, period = contribution(self.contribute)
             given["each"] = f"{amount!r}/{period}"
-        return {"cash_flows": given}, [] if found is None else found.check(panel.dates[0], panel.dates[-1])
+        return {"cash_flows": given}
 
-    def refuse_flows(self, instead: str) -> None:
-        """Refuse flows where a command cannot book them; `instead` says what to do."""
-        if self.flows is not None or self.contribute is not None:
-            raise ParameterError(f"--flows and --contribute work with run, compare and orders only: {instead}")
+    def flow_params(self, panel: MarketPanel) -> tuple[dict[str, Any], list[str]]:
+        """The same, and which of them come too late for these bars."""
+        from tracker_strategies.execution.holdings.flows import flows_of
+
+        given = self.cash_flows()
+        found = flows_of(given.get("cash_flows"))
+        return given, [] if found is None else found.check(panel.dates[0], panel.dates[-1])
 
     def check_known(self) -> None:
         """Refuse what can be told without reading a file."""

@@ -23,7 +23,7 @@ from tracker_strategies.execution.basket.orders import filled_basket
 from tracker_strategies.execution.basket.part import Part
 from tracker_strategies.execution.basket.positions import PositionArrays, Positions
 from tracker_strategies.execution.basket.queue import BasketQueue
-from tracker_strategies.execution.commission import costs_of, is_simple
+from tracker_strategies.execution.commission import TrackerCommission, costs_of, is_simple
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.order_route import Fills
 from tracker_strategies.execution.sums import inner
@@ -58,7 +58,7 @@ class BasketBroker(BasketQueue):
         """
         if not takes_lane(self):
             return False
-        costs = costs_of(self)
+        costs = costs_of(self, part.owned.datas)
         self.gate, self.owned, self.costs = gate, part.owned, planned if planned == costs else costs
         positions = Positions()
         positions.update(self.positions)
@@ -238,12 +238,14 @@ def _unpickled(kind: Any) -> Any:
 def takes_lane(broker: Any) -> bool:
     """Whether the settings of a broker allow the fast lane.
 
-    Volume limits, fixed slippage, slippage kept within the bar's range, commission schemes for single names, leverage, interest,
-    a past of orders or of the fund, and brokers of a class of their own work order by order.
+    Volume limits, fixed slippage, slippage kept within the bar's range, commission schemes of other kinds for single names,
+    leverage, interest, a past of orders or of the fund, and brokers of a class of their own work order by order.
     """
     p = broker.p
     slips = bool(p.slip_perc or p.slip_fixed)
-    own_rules = set(broker.comminfo) != {None} or not is_simple(broker.comminfo[None]) or "host_of" in type(broker).__dict__
+    by_name = [scheme for name, scheme in broker.comminfo.items() if name is not None]
+    own_rules = not (is_simple(broker.comminfo[None]) and all(isinstance(scheme, TrackerCommission) for scheme in by_name))
+    own_rules = own_rules or "host_of" in type(broker).__dict__
     past = broker._userhist or broker._fundhist
     return not (p.filler is not None or p.slip_fixed or (slips and not (p.slip_open and p.slip_out)) or own_rules or past)
 

@@ -144,7 +144,7 @@ def _checked(given: Mapping[Any, Any], each: float = 0.0, period: str = "month")
 
 
 class BeforeTheFlow:
-    """An order route as it would be without a flow: it keeps the orders for :func:`with_flow` instead of sending them."""
+    """An order route as it would be without a flow: it keeps the orders, to which :meth:`with_flow` adds what the flow trades."""
 
     def __init__(self, route: OrderRoute, cash: float) -> None:
         self._route, self._cash = route, cash
@@ -175,22 +175,33 @@ class BeforeTheFlow:
         """What was executed."""
         return self._route.fills()
 
+    def with_flow(self, rebalancer: Rebalancer, bar: Any, prices: FloatArray, flow: float) -> FloatArray:
+        """What to trade at these prices: see :func:`with_flow`."""
+        held, cash, waiting = self.sizes(), self.cash(), self.pending()
+        return with_flow(rebalancer, held, self.deltas, cash, prices, flow, bar.date, current=bar.current, pending=waiting)
+
 
 def with_flow(
     rebalancer: Rebalancer,
-    before: BeforeTheFlow,
+    sizes: FloatArray,
+    deltas: FloatArray | None,
+    cash: float,
     prices: FloatArray,
     flow: float,
     day: Any,
+    *,
     current: BoolArray | None = None,
+    pending: FloatArray | None = None,
 ) -> FloatArray:
     """(N,) shares to trade so that the account with the flow holds what it would hold without, in proportion.
 
     Parameters
     ----------
     rebalancer : Rebalancer
-    before : BeforeTheFlow
-        Cash, shares and orders without the flow.
+    sizes, deltas : (N,) float
+        Shares held, and what would be traded without the flow; None for nothing.
+    cash : float
+        Without the flow.
     prices : (N,) float
         At which all of it fills.
     flow : float
@@ -199,21 +210,19 @@ def with_flow(
         Of the flow, for messages.
     current : (N,) bool, optional
         Names that trade.
+    pending : (N,) float, optional
+        Shares in orders that are open.
 
     Raises
     ------
     AccountError
         More is taken out than there is, or than can be sold.
     """
-    sizes, cash = before.sizes(), before.cash()
     prices = np.where(np.isfinite(prices) & (prices > 0.0), prices, 0.0)
-    deltas = np.zeros(len(sizes)) if before.deltas is None else before.deltas
+    deltas = np.zeros(len(sizes)) if deltas is None else deltas
     value, when = cash + float(sizes @ prices), str(np.datetime64(day, "D"))
-    if not value + flow > 0.0:
-        raise AccountError(
-            f"the withdrawal of {-flow:,.2f} on {when} is larger than the account, which is worth {value:,.2f}; withdraw less"
-        )
-    if rebalancer.costs.free and not rebalancer.lot and before.pending() is None and (current is None or bool(current.all())):
+    check_withdrawal(value, flow, when)
+    if rebalancer.costs.free and not rebalancer.lot and pending is None and (current is None or bool(current.all())):
         exact = (sizes + deltas) * ((value + flow) / value) - sizes
         if cash + flow - float(exact @ prices) >= 0.0:  # a plan would keep a little aside against rounding
             return np.asarray(exact)
@@ -222,11 +231,11 @@ def with_flow(
     weights /= max(float(weights.sum()), 1.0)
     usable = prices > 0.0 if current is None else current & (prices > 0.0)
     safe = np.where(prices > 0.0, prices, 1.0)
-    plan = rebalancer.plan(weights, sizes, safe, cash + flow, tradable=None if usable.all() else usable, pending=before.pending())
+    plan = rebalancer.plan(weights, sizes, safe, cash + flow, tradable=None if usable.all() else usable, pending=pending)
     if rebalancer.lot:
         whole = np.floor((sizes + plan) / rebalancer.lot + LOT_SLACK) * rebalancer.lot
         plan = np.where(usable, np.where(plan == 0.0, 0.0, whole - sizes), 0.0)
-        plan = rebalancer.fit(plan, sizes, safe, cash + flow, pending=before.pending())
+        plan = rebalancer.fit(plan, sizes, safe, cash + flow, pending=pending)
     left = cash + flow + rebalancer.costs.cash_flow(plan, np.where(plan != 0.0, safe, 0.0))
     if left < -1e-9 * value:
         raise AccountError(
@@ -236,6 +245,14 @@ def with_flow(
     return plan
 
 
+def check_withdrawal(value: float, flow: float, when: str) -> None:
+    """Refuse to take out more than an account is worth."""
+    if not value + flow > 0.0:
+        raise AccountError(
+            f"the withdrawal of {-flow:,.2f} on {when} is larger than the account, which is worth {value:,.2f}; withdraw less"
+        )
+
+
 def closed(tracker: Any, bar: Any, route: OrderRoute, flow: float) -> None:
     """Close of a bar for a tracker that fills there, when so much is to be booked with these fills."""
     if not flow:
@@ -243,7 +260,7 @@ def closed(tracker: Any, bar: Any, route: OrderRoute, flow: float) -> None:
         return
     before = BeforeTheFlow(route, route.cash())
     tracker.close(bar, before)
-    route.submit(with_flow(tracker.rebalancer, before, bar.close, flow, bar.date, bar.current))
+    route.submit(before.with_flow(tracker.rebalancer, bar, bar.close, flow))
 
 
 def opened(tracker: Any, bar: Any, route: OrderRoute, flow: float) -> None:
@@ -253,7 +270,7 @@ def opened(tracker: Any, bar: Any, route: OrderRoute, flow: float) -> None:
         return
     before = BeforeTheFlow(route, route.cash() - flow)
     tracker.open(bar, before)
-    route.submit(with_flow(tracker.rebalancer, before, bar.open, flow, bar.date, bar.current))
+    route.submit(before.with_flow(tracker.rebalancer, bar, bar.open, flow))
 
 
 def worth_at_open(sizes: FloatArray, bar: Any) -> float:

@@ -15,7 +15,7 @@ import pandas as pd
 from datafeeds.errors import DataError
 from datafeeds.readers import read_any_table
 from datafeeds.readers.columns import naming
-from datafeeds.readers.headers import check_unique
+from datafeeds.readers.heads.headers import check_unique
 
 #: What the columns may be called, letters and digits only.
 SYMBOL = ("symbol", "ticker", "instrument", "asset", "financialinstrument", "fininstrument")

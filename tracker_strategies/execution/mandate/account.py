@@ -68,7 +68,7 @@ class AccountState(NamedTuple):
         """
         if costs.free:
             return limit
-        rates = costs.side_rates(self.prices[self.priced])
+        rates = costs.taken(self.priced).side_rates(self.prices[self.priced])
         worst = max(float(np.max(rate)) for rate in rates)
         return max(limit * (1.0 - worst) / (1.0 + 1e-4 * costs.slippage_bps), 0.0)
 

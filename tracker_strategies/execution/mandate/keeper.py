@@ -197,7 +197,7 @@ class Keeper:
         shares = None
         if lots is not None:
             sizes, values, wanted = self._in(account.sizes), self._in(account.prices), weights
-            rate, fee = np.maximum(*costs.side_rates(values)), costs.min_fee / account.value
+            rate, fee = np.maximum(*costs.taken(self._order).side_rates(values)), costs.min_fee / account.value
             if measure is None:
                 shares = mended_lots(weights, region, lots, sizes, self.mandate.lot, rate, fee, self._idle + 2.0 * IDLE)
             if shares is None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from tracker_strategies._checks import count, fraction, number, one_of
 from tracker_strategies.errors import ParameterError
-from tracker_strategies.execution.mandate.reading import OTHERS, as_number, counts, grouping, groups, names, shares, whole
+from tracker_strategies.execution.mandate.reading import OTHERS, as_number, counts, fees, grouping, groups, names, shares, whole
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,9 @@ class Mandate:
     cure : {"schedule", "bar"}, default "schedule"
         When a limit that prices have carried a weight over is restored: at the next scheduled rebalance, or on the next bar by
         the smallest trade.
+    fees : mapping, optional
+        What names or markets pay instead of what all pay: ``{"AAPL": {"bps": 1}, "*.T": {"bps": 8, "min_fee": 500}}``, or for a
+        market ``{"tokyo": {"names": ["7203.T"], "per_share": 2}}``. What a table does not say is as for all.
     """
 
     max_names: int | None = None
@@ -91,6 +94,7 @@ class Mandate:
     cost_aware: float | None = None
     headroom: float = 0.0
     cure: str = "schedule"
+    fees: Any = None
 
     def __post_init__(self) -> None:
         """Bring every value into one form, and refuse what means nothing."""
@@ -102,6 +106,7 @@ class Mandate:
         put("max_names_per_group", counts("max_names_per_group", self.max_names_per_group))
         put("sectors", grouping("sectors", self.sectors))
         put("groups", groups(self.groups))
+        put("fees", fees(self.fees))
         one_of("unmapped", self.unmapped, ("refuse", "group", "free"))
         one_of("cure", self.cure, ("schedule", "bar"))
         for name in ("exclude", "only", "freeze"):
@@ -146,7 +151,7 @@ class Mandate:
     @property
     def is_free(self) -> bool:
         """Whether it says nothing that could change a decision."""
-        return not self.said(ignoring=("sectors", "unmapped", "cure", "headroom", "groups")) and not any(
+        return not self.said(ignoring=("sectors", "unmapped", "cure", "headroom", "groups", "fees")) and not any(
             rules.get(key) for rules in (self.groups or {}).values() for key in ("max", "min", "max_names")
         )
 
@@ -160,7 +165,7 @@ class Mandate:
         found: dict[str, Any] = {}
         for name in KEYS:
             value = getattr(self, name)
-            if isinstance(value, dict) and set(value) == {OTHERS}:
+            if isinstance(value, dict) and set(value) == {OTHERS} and name != "fees":
                 value = value[OTHERS]
             found[name] = list(value) if isinstance(value, tuple) else value
         return found

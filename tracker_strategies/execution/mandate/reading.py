@@ -6,13 +6,15 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tracker_strategies._checks import count, fraction
+from tracker_strategies._checks import count, fraction, number
 from tracker_strategies.errors import ParameterError
 
 #: In a mapping of names or groups to numbers: all others.
 OTHERS = "*"
 #: Keys of one more grouping beside the sectors.
 _GROUPING = ("of", "max", "min", "max_names")
+#: Keys of what a name or market pays.
+_FEES = ("bps", "per_share", "min_fee", "names")
 
 
 def as_number(value: Any) -> Any:
@@ -83,6 +85,28 @@ def grouping(name: str, given: Any) -> Any:
     if isinstance(given, Mapping):
         return {str(key): str(value) for key, value in given.items()}
     raise ParameterError(f"{name}={given!r} must be a file with columns symbol and sector, or a mapping of symbol to sector")
+
+
+def fees(given: Any) -> dict[str, dict[str, Any]] | None:
+    """What names and markets pay, by name; None for nothing."""
+    if given is None:
+        return None
+    example = "{'AAPL': {'bps': 1}, '*.T': {'bps': 8, 'min_fee': 500}}"
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"fees={given!r} must be a mapping such as {example}")
+    found: dict[str, dict[str, Any]] = {}
+    for name, rules in given.items():
+        keys = [key for key in rules if key not in _FEES] if isinstance(rules, Mapping) else []
+        if not isinstance(rules, Mapping) or keys or not set(rules) - {"names"}:
+            odd = f", not {keys[0]!r}" if keys else ""
+            raise ParameterError(
+                f"fees of {name!r} have the keys bps, per_share, min_fee and perhaps names{odd}; as in {example}"
+            )
+        own = {key: number(f"fees of {name}: {key}", as_number(rules[key]), least=0.0) for key in _FEES[:3] if key in rules}
+        if own.get("bps", 0.0) >= 5000.0:
+            raise ParameterError(f"fees of {name}: bps={own['bps']:g} a side leaves nothing to invest; 5 is typical")
+        found[str(name)] = own | ({"names": list(names(f"fees of {name}: names", rules["names"]))} if "names" in rules else {})
+    return found or None
 
 
 def groups(given: Any) -> dict[str, dict[str, Any]] | None:

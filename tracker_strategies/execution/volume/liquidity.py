@@ -122,6 +122,11 @@ class Impact(CostModel):
     #: What trades cost grows faster than they do, and without jumps unless there is a minimum fee.
     convex = property(lambda self: not self.min_fee)
 
+    def taken(self, which: Any) -> CostModel:
+        """Of some of the names."""
+        own = slice(None) if which is None else which
+        return with_impact(super().taken(which), self.rate[own], self.most[own])
+
     def moved(self, deltas: FloatArray) -> FloatArray:
         """By how much of its price each order moves it."""
         return np.asarray(self.rate * np.sqrt(np.minimum(np.abs(deltas), self.most)))

@@ -59,8 +59,8 @@ AS_IN_A_BACKTEST = (SHORT_OF_CASH, NO_BAR, KEPT_BACK, TOO_LARGE, NOT_PAID, *NOT_
 class Ticket:
     """An order to be sent: positive sizes buy.
 
-    ``due`` says at which price: "open" of the next session, "close" of the session that decided, or "settle": booked out at
-    ``price``, because there is no market left. For a single order it has its
+    ``due`` says at which price: "open" of the next session, "close" of the session that decided, "flow": where a payment was
+    booked, to invest it, or "settle": booked out at ``price``, because there is no market left. For a single order it has its
     :class:`~tracker_strategies.papertrade.brokers.order_types.Terms`. ``session`` is the one that decided it: a simulated broker,
     which lives by sessions, refuses it when another one has passed. ``opg``: for the opening auction only.
     """
@@ -106,6 +106,28 @@ class Hours:
     next_open: datetime
 
 
+@dataclass(frozen=True)
+class Payment:
+    """Money that a simulated broker books with the fills of a session.
+
+    Parameters
+    ----------
+    amount : float
+        Paid in (+) or out (-).
+    due : {"open", "close"}
+        With the orders for which of them.
+    day : str
+        Of these fills.
+    cids : tuple of str
+        Ids of the orders, one for each name, that invest it in proportion; none to leave it in cash.
+    """
+
+    amount: float
+    due: str
+    day: str
+    cids: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Quotes:
     """A session's opens by ticker, for brokers that have no market of their own: NaN where a name has no bar.
@@ -114,7 +136,7 @@ class Quotes:
     orders may buy and sell, as a share of the account, None for no limit; ``lasts`` are the latest prices known, also of names
     without a bar, by which the account is worth what it is. ``high``, ``low`` and ``close`` are those of the session itself,
     where bars have them. ``depth`` is what was traded on the session, in shares, and ``depth_before`` on the one before; None
-    where fills do not depend on it.
+    where fills do not depend on it. ``paid``: what is paid in or out with the fills.
     """
 
     session: str
@@ -129,6 +151,7 @@ class Quotes:
     close: FloatArray | None = None
     depth: Depth | None = None
     depth_before: Depth | None = None
+    paid: Payment | None = None
 
 
 class Broker(Protocol):

@@ -174,7 +174,13 @@ def fill_singles(db: sqlite3.Connection, quotes: Quotes, costs: CostModel, part:
     if not waiting:
         return
     (cash,) = db.execute("select cash from account").fetchone()
-    book = _Book(cash, dict(db.execute("select ticker, size from positions")), costs, _bars(quotes))
+    book = _Book(
+        cash,
+        dict(db.execute("select ticker, size from positions")),
+        costs,
+        _bars(quotes),
+        {ticker: i for i, ticker in enumerate(quotes.tickers)},
+    )
     done: set[str] = set()
     news = []
     for cid, ticker, size, terms in sorted(waiting, key=lambda row: row[3].rank):
@@ -208,9 +214,12 @@ def _bars(quotes: Quotes) -> dict[str, Prices]:
 class _Book:
     """Cash and shares while the orders of a session are filled one after the other."""
 
-    def __init__(self, cash: float, held: dict[str, float], costs: CostModel, bars: Mapping[str, Prices]) -> None:
+    def __init__(
+        self, cash: float, held: dict[str, float], costs: CostModel, bars: Mapping[str, Prices], places: Mapping[str, int]
+    ) -> None:
         self.cash, self.held, self.costs, self.bars = cash, held, costs, bars
         self.moved: set[str] = set()
+        self.places = places
 
     def fill(self, ticker: str, size: float, terms: Terms, part: float) -> tuple[float, float, float, str]:
         """Shares filled, their price and fee, and why not all of them were."""
@@ -226,7 +235,9 @@ class _Book:
             return 0.0, 0.0, 0.0, PARTLY
         if have + got < -_ROUNDING * abs(got):
             return 0.0, 0.0, 0.0, LONG_ONLY
-        fee = max(abs(got) * (price * self.costs.bps * 1e-4 + self.costs.per_share), self.costs.min_fee)
+        i = self.places[ticker]
+        bps, per_share, least = self.costs.taken(slice(i, i + 1)).rates
+        fee = max(abs(got) * (price * bps * 1e-4 + per_share), least)
         if got > 0.0 and self.cash < got * price + fee:
             return 0.0, 0.0, 0.0, NOT_PAID
         self.cash -= got * price + fee

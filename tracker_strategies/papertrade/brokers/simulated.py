@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.holdings.flows import with_flow
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.fills import FillGuard
 from tracker_strategies.execution.rebalancer import Rebalancer
@@ -27,6 +28,7 @@ from tracker_strategies.papertrade.brokers.base import (
     TOO_LARGE,
     Holdings,
     Hours,
+    Payment,
     Quotes,
     Report,
     Status,
@@ -176,9 +178,17 @@ class SimulatedBroker:
         with self._file.transaction("market") as db:
             if db.execute("insert or ignore into sessions values (?)", (quotes.session,)).rowcount == 0:
                 return
+            closing = [cid for (cid,) in db.execute("select cid from orders where status = 'open' and due = 'close'")]
+            closing += quotes.paid.cids if quotes.paid is not None and quotes.paid.due == "close" else ()
             self._fill("close", quotes.old_tickers, quotes.closes, quotes)
             for action in actions:
                 self._apply(action)
+                if action.kind == "split":  # told in new shares, as the books have the position by then
+                    db.executemany(
+                        "update orders set size = size * :v, filled = filled * :v, price = price / :v, average = average / :v "
+                        "where cid = :cid and ticker = :ticker and status != 'open'",
+                        [{"v": action.value, "cid": cid, "ticker": action.symbol} for cid in closing],
+                    )
             self._fill("open", quotes.tickers, quotes.open, quotes)
             fill_singles(db, quotes, self._market.costs, self._part)
             db.execute("update orders set status = 'cancelled', reason = ? where status = 'open'", (NO_BAR,))
@@ -189,7 +199,8 @@ class SimulatedBroker:
         orders = [
             (cid, place[ticker], size) for cid, ticker, size in rows if ticker in place and np.isfinite(prices[place[ticker]])
         ]
-        if not orders:
+        paid = quotes.paid if quotes.paid is not None and quotes.paid.due == due else None
+        if not orders and paid is None:
             return
         part = {cid: 1.0 if self._part is None else self._part(cid) for cid, _, _ in orders}
         wanted = np.zeros(len(tickers))
@@ -205,14 +216,21 @@ class SimulatedBroker:
             market, taken = self._liquidity.priced(market, depth), self._liquidity.taken(wanted, depth, market.lot)
         allowed = self._guard.kept(taken, AccountState.of(sizes, known, held.cash, None, None), turnover, market)
         got = market.fit(allowed, sizes, quoted, held.cash)
-        costs = market.costs
-        at, fees = costs.fill_prices(got, quoted), costs.fees(got, quoted)
-        self.db.execute("update account set cash = cash + ?", (costs.outcome(got, quoted)[0],))
+        costs, done = market.costs, got
+        if paid is not None and paid.cids:
+            traded = np.isfinite(prices)
+            done = with_flow(market, sizes, got, held.cash, known, paid.amount, paid.day, current=traded)
+        at, fees = costs.fill_prices(done, quoted), costs.fees(done, quoted)
+        self.db.execute(
+            "update account set cash = cash + ?", (costs.outcome(done, quoted)[0] + (0.0 if paid is None else paid.amount),)
+        )
         self.db.executemany(
             "insert into positions values (?, ?) on conflict (ticker) do update set size = size + excluded.size",
-            [(tickers[i], float(got[i])) for i in np.flatnonzero(got).tolist()],
+            [(tickers[i], float(done[i])) for i in np.flatnonzero(done).tolist()],
         )
         self.db.execute("delete from positions where size = 0")
+        if paid is not None and paid.cids:
+            fees = self._fill_payment(paid, tickers, got, done, at, fees)
         news = []
         for cid, i, size in orders:
             # The only order of a name gets exactly what the account got: a later sell of all of it leaves nothing.
@@ -224,6 +242,25 @@ class SimulatedBroker:
                 reason = KEPT_BACK if allowed[i] != taken[i] else TOO_LARGE
             news.append((status, filled, float(at[i]), float(fees[i]) * abs(filled / got[i]) if got[i] else 0.0, reason, cid))
         self.db.executemany("update orders set status = ?, filled = ?, average = ?, fee = ?, reason = ? where cid = ?", news)
+
+    def _fill_payment(
+        self, paid: Payment, tickers: Sequence[str], got: FloatArray, done: FloatArray, at: FloatArray, fees: FloatArray
+    ) -> FloatArray:
+        """Orders for what a payment trades beside those that were sent; each name pays one fee. Returns what is left of it for
+        the latter.
+        """
+        more = done - got
+        share = np.where((got * done > 0.0) & (np.abs(got) < np.abs(done)), got / np.where(done != 0.0, done, 1.0), 1.0)
+        own = np.where(got != 0.0, fees * share, 0.0)
+        self.db.executemany(
+            "insert into orders (cid, ticker, size, price, due, status, filled, average, fee) "
+            "values (?, ?, ?, ?, 'flow', 'filled', ?, ?, ?)",
+            [
+                (paid.cids[i], tickers[i], float(more[i]), float(at[i]), float(more[i]), float(at[i]), float(fees[i] - own[i]))
+                for i in np.flatnonzero(np.abs(more) > 1e-12 * np.abs(done)).tolist()
+            ],
+        )
+        return own
 
     def _apply(self, action: Action) -> None:
         """A corporate action, on what is held and on what is ordered. Names are those that the broker knows."""

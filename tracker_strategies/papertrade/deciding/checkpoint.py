@@ -29,6 +29,7 @@ from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.mandate.metric import ErrorModel
 from tracker_strategies.execution.mandate.pacing import Pacing
 from tracker_strategies.execution.mandate.record import Forced
+from tracker_strategies.execution.named_costs import NamedCosts
 from tracker_strategies.execution.overnight import Overnight
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
@@ -96,6 +97,7 @@ _CLASSES: dict[str, type] = {
     "limits": Limits,
     "liquidity": Liquidity,
     "mandate": Mandate,
+    "named costs": NamedCosts,
     "overnight": Overnight,
     "pacing": Pacing,
     "published": Published,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tracker_strategies.papertrade.brokers.base import Ticket
 from tracker_strategies.papertrade.deciding.tickets import SingleOrder
 from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.payments import carried_transfers
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.risk_limits import RiskLimits
 
@@ -105,7 +106,7 @@ def untold_loss(limits: RiskLimits, ledger: Ledger) -> str:
         "coalesce((select max(session) from balances where session <= ?), '') order by session",
         (max(decided, told),),
     )
-    moved = ledger.transfers() if len(rows) > 1 or not decided else {}
+    moved = carried_transfers(ledger)[1] if len(rows) > 1 or not decided else {}
     before = None if max(decided, told) else ledger.config.opening_value
     for session, value in rows:
         if before is not None and value - moved.get(session, 0.0) < before * (1.0 - limits.max_daily_loss):

@@ -83,7 +83,8 @@ def _check_settings(store: PaperStore) -> None:
     if broker.p.cash != config.cash or broker._cash_addition:
         raise PaperError(f"the account has its own starting cash, {config.cash:,.2f}; remove setcash and add_cash")
     slip = broker.p.slip_perc
-    if charged(broker) != config.costs or set(broker.comminfo) != {None} or slip != config.costs.slippage_bps * 1e-4:
+    names = {None, *(config.symbols if config.mandate.fees else ())}
+    if charged(broker) != config.costs or set(broker.comminfo) != names or slip != config.costs.slippage_bps * 1e-4:
         raise PaperError("costs are fixed when an account is opened; remove setcommission and set_slippage")
     if broker._userhist or broker._fundhist:
         raise PaperError("a paper account keeps its own history; remove add_order_history and set_fund_history")

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from datafeeds import MarketPanel
 from tracker_strategies._checks import count
 from tracker_strategies.errors import LockedError, TrackerError, UniverseError
-from tracker_strategies.execution.commission import charge
+from tracker_strategies.execution.commission import charge, charge_by_name
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.deciding.by_cerebro import Wish
@@ -126,7 +126,9 @@ class PaperStore:
         if self._broker is None:
             self._broker = PaperBroker()
             self._broker.prepare(self)
-            charge(self._broker, self.account.config.costs)
+            config = self.account.config
+            charge(self._broker, config.costs)
+            charge_by_name(self._broker, config.costs_by_name, config.symbols)
         return self._broker
 
     def getdata(self, dataname: str) -> PaperData:

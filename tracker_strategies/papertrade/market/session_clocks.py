@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tracker_strategies.papertrade.brokers.base import Hours
+from tracker_strategies.papertrade.brokers.base import Broker, Hours
+from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.errors import StaleDataError
 from tracker_strategies.papertrade.market.calendars import Calendars
 
@@ -133,6 +134,20 @@ class WallClock:
         if session[:10] >= newest:
             return ""
         return f"the last bar is of {session}, but session {newest} of {self._name} has already closed: the data are stale"
+
+
+def clock_of(config: AccountConfig, broker: Broker | None, clock: Callable[[], datetime] | None) -> SessionClock:
+    """What tells which sessions of an account have happened; `clock` is this computer's, its own by default."""
+    if config.clock == "replay":
+        return ReplayClock(config.start)
+    if config.clock == "data":
+        return DataClock()
+    here = clock or (lambda: datetime.now(UTC))
+    there = None if broker is None else broker.hours()
+    if there is None:
+        return WallClock(config.calendar, here)
+    gap = there.now - here()
+    return WallClock(config.calendar, lambda: here() + gap)
 
 
 def _moment(when: np.datetime64) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tracker_strategies.papertrade.brokers.base import AS_IN_A_BACKTEST, NOT_DUE
@@ -23,6 +23,23 @@ def unfilled(orders: Iterable[Any]) -> dict[str, float]:
         found[kind] += rest * order["price"]
         found[f"{kind}_orders"] += 1.0
     return found
+
+
+def netted(fills: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Fills; what invested a payment is added to what the decision traded of the name, as the broker traded both as one."""
+    found: dict[Any, dict[str, Any]] = {}
+    paid = {(f["session"], f["symbol"]) for f in fills if f["due"] == "flow"}
+    for fill in fills:
+        name = (fill["session"], fill["symbol"])
+        basket = name in paid and fill["due"] in ("open", "close", "flow")
+        before = found.get(name) if basket else None
+        if before is None:
+            found[name if basket else fill["id"]] = dict(fill)
+            continue
+        size = before["size"] + fill["size"]
+        late = sum(f["size"] * (f["price"] - f["decided"]) for f in (before, fill))
+        before |= {"size": size, "fee": before["fee"] + fill["fee"], "decided": before["price"] - late / size if size else 0.0}
+    return [fill for fill in found.values() if fill["size"]]
 
 
 def gap_words(gap: Mapping[str, float]) -> list[str]:

@@ -31,8 +31,9 @@ from tracker_strategies.papertrade.brokers.order_types import Terms
 from tracker_strategies.papertrade.deciding.checkpoint import Checkpoint
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.payments import carried_transfers, made
 from tracker_strategies.papertrade.journal.schema import Kind
-from tracker_strategies.papertrade.views.gap import gap_words, unfilled
+from tracker_strategies.papertrade.views.gap import gap_words, netted, unfilled
 from tracker_strategies.strategies.registry import load_strategy
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -86,9 +87,10 @@ def report_of(account: PaperAccount) -> PaperReport:
         balances, decisions, orders = (journal.table(name) for name in ("balances", "decisions", "orders"))
         of = {order["cid"]: {"symbol": order["symbol"], "due": order["due"], "decided": order["price"]} for order in orders}
         booked = sorted((fill for fill in journal.table("fills") if fill["session"] is not None), key=lambda fill: fill["id"])
-        fills = [{**fill, **of[fill["cid"]]} for fill in booked]
+        fills = netted([{**fill, **of[fill["cid"]]} for fill in booked])
         divergences = journal.one("select count(*) from events where kind = 'divergence'")
-        transfers = Ledger(journal, config).transfers()
+        transfers = carried_transfers(Ledger(journal, config))
+        flows = made(journal)
         adopted = [event["session"] for event in journal.table("events") if event["kind"] == "adopt" and event["session"]]
         states = [row["state"] for row in journal.table("checkpoints")]
     if len(balances) < MIN_SESSIONS:
@@ -99,7 +101,7 @@ def report_of(account: PaperAccount) -> PaperReport:
     history.bars = history.bars.rows(0, history.bars.sessions.index(balances[-1]["session"]) + 1)
     first = history.bars.sessions.index(balances[0]["session"])
     panel = history.panel_until_tomorrow().rows(0, len(history.bars.sessions))
-    backtest, tracker = own_backtest(account, panel, first, config.held / history.factor(first))
+    backtest, tracker = own_backtest(account, panel, first, config.held / history.factor(first), flows)
     paper = _paper_record(account, history, first, balances, fills, transfers)
     entry = _entry(paper, history, first, balances, decisions, tracker)
     # What gave way is in the account's own state; without a checkpoint, in that of the backtest, which decides the same.
@@ -134,9 +136,11 @@ def report_of(account: PaperAccount) -> PaperReport:
     return PaperReport(paper, backtest, gap)
 
 
-def own_backtest(account: PaperAccount, panel: MarketPanel, first: int, held: FloatArray) -> tuple[RunRecord, Tracker]:
+def own_backtest(
+    account: PaperAccount, panel: MarketPanel, first: int, held: FloatArray, flows: Mapping[str, float]
+) -> tuple[RunRecord, Tracker]:
     """The strategy in cerebro on the account's bars, trading from the account's first session on, with what it held by then, in
-    units; and its tracker.
+    units, and the payments of its schedule; and its tracker.
     """
     config = account.config
     cerebro = bt.Cerebro(stdstats=False)
@@ -146,13 +150,15 @@ def own_backtest(account: PaperAccount, panel: MarketPanel, first: int, held: Fl
     cerebro.setbroker(broker)
     broker.setcash(config.cash)
     charge(broker, config.costs)
-    cerebro.addstrategy(load_strategy(config.strategy), **dict(config.params), trade_from=panel.dates[first])
+    params = {**config.params, "cash_flows": dict(flows) or None}
+    cerebro.addstrategy(load_strategy(config.strategy), **params, trade_from=panel.dates[first])
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     (run,) = cerebro.run()
     record = record_of(run)
     assert record.decisions is not None
-    columns = ("dates", "value", "index", "weights", "turnover", "cost", "decisions", *(() if record.seen is None else ("seen",)))
+    columns = ["dates", "value", "index", "weights", "turnover", "cost", "decisions"]
+    columns += [name for name in ("seen", "flow", "carried") if getattr(record, name) is not None]
     own = replace(
         record,
         strategy=f"{record.strategy}, backtest",
@@ -206,7 +212,12 @@ def _entry(paper: RunRecord, history: History, first: int, balances: Any, decisi
 
 
 def _paper_record(
-    account: PaperAccount, history: History, first: int, balances: Any, fills: Any, transfers: Mapping[str, float]
+    account: PaperAccount,
+    history: History,
+    first: int,
+    balances: Any,
+    fills: Any,
+    transfers: tuple[Mapping[str, float], Mapping[str, float]],
 ) -> RunRecord:
     config, bars = account.config, history.bars.rows(first)
     value = np.array([b["value"] for b in balances])
@@ -236,6 +247,7 @@ def _paper_record(
     )
     levels, seen = pd.DataFrame(history.bars.levels).ffill().to_numpy()[first:], np.isfinite(history.bars.levels[first:])
     strategy = config.strategy.rpartition(":")[2]
+    flow, carried = (np.array([moved.get(session, 0.0) for session in bars.sessions]) for moved in transfers)
     return RunRecord(
         strategy=f"{strategy}, paper account",
         dates=np.array(bars.sessions, dtype="datetime64[ns]"),
@@ -249,7 +261,8 @@ def _paper_record(
         orders=orders,
         params={**config.params, "broker": config.broker, "source": config.source},
         seen=None if seen.all() else seen,
-        flow=np.array([transfers.get(session, 0.0) for session in bars.sessions]),
+        flow=flow,
+        carried=carried,
     )
 
 

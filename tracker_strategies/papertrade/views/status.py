@@ -13,6 +13,7 @@ from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
 from tracker_strategies.papertrade.config import AccountConfig
 from tracker_strategies.papertrade.journal.history import Bars, History
 from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.payments import carried_transfers
 from tracker_strategies.papertrade.market.new_sessions import OVERLAP
 from tracker_strategies.strategies.target import Target
 
@@ -77,7 +78,7 @@ def status_of(account: PaperAccount, *, check: bool = False) -> AccountStatus:
         ledger = Ledger(journal, config)
         session = ledger.last_session("balances")
         balances = journal.table("balances")
-        values, transfers = [row["value"] for row in balances], ledger.transfers()
+        values, transfers = [row["value"] for row in balances], carried_transfers(ledger)[1]
         # Time-weighted, as all figures: money that came in is no gain.
         before = [config.opening_value, *values]
         growth = [(v - transfers.get(row["session"], 0.0)) / b for v, b, row in zip(values, before, balances, strict=False)]

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from datafeeds.errors import DataError, UniverseError
+from datafeeds.readers.heads.paired_dates import Block, find_blocks, names_of_blocks
 from datafeeds.readers.limits import FileLimits
 from datafeeds.readers.reading import reading
 from datafeeds.readers.words import are_fields, is_long_header
@@ -32,11 +33,14 @@ _NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?\s*$")
 
 @dataclass(frozen=True)
 class Head:
-    """Names of the columns, where the rows begin (in bytes), and what separates columns."""
+    """Names of the columns, where the rows begin (in bytes), what separates columns, and the securities that have dates of their
+    own.
+    """
 
     names: list[str]
     start: int
     separator: str = ","
+    blocks: tuple[Block, ...] = ()
 
 
 class Header:
@@ -104,15 +108,23 @@ class Header:
         """What was found."""
         mark = self.separator
         rows = self._rows(mark)
+        blocks, n_above = find_blocks([row for row, _ in rows], _DATE.match)
+        if blocks:
+            names = names_of_blocks(blocks, max(len(row) for row, _ in rows))
+            return Head(names, self._end_of_line(rows[n_above - 1][1]), mark, blocks)
         layers = _layers([row for row, _ in rows])
         if layers is None:
             return Head(self._one_line(mark), self._before + len(self._first_line()) + 1, mark)
         names, n_rows = layers
         check_unique(names)
-        start, line = 0, rows[n_rows - 1][1]
-        for _ in range(line):
+        return Head(names, self._end_of_line(rows[n_rows - 1][1]), mark)
+
+    def _end_of_line(self, number: int) -> int:
+        """Where the line after a number of them begins, in bytes."""
+        start = 0
+        for _ in range(number):
             start = self._text.find(b"\n", start) + 1
-        return Head(names, self._before + start, mark)
+        return self._before + start
 
     def _one_line(self, mark: str) -> list[str]:
         try:

@@ -1,0 +1,120 @@
+"""The market's turn on a session, for an account at the simulated broker: orders fill, and what is due is paid in or out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker_strategies.errors import AccountError
+from tracker_strategies.execution.holdings.flows import check_withdrawal
+from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.papertrade.brokers.base import Broker, Payment, Quotes, Ticket
+from tracker_strategies.papertrade.deciding.risk import breaches
+from tracker_strategies.papertrade.deciding.tickets import client_id
+from tracker_strategies.papertrade.errors import FlowError, PaperError
+from tracker_strategies.papertrade.journal import payments
+from tracker_strategies.papertrade.journal.crash_points import reached
+from tracker_strategies.papertrade.journal.history import History
+from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
+from tracker_strategies.papertrade.risk_limits import RiskLimits
+
+FloatArray = NDArray[np.float64]
+
+_INSTEAD = "Nothing is booked. Change what is paid with: tracker paper flows"
+
+
+def market_turn(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSwitch, session: str) -> list[str]:
+    """Tell a simulated broker what happened on a session, and book what is paid then; say what was."""
+    config = ledger.config
+    before, liquid = ledger.last_session(before=session), config.liquidity is not None
+    history = History.load(ledger.journal, config, after="" if liquid else ledger.last_session(before=before))
+    row = history.bars.sessions.index(session)
+    opens = history.opens[row]
+    closes = history.bars.close[row - 1] if row else np.full(len(opens), np.nan)
+    new = ledger.tickers()
+    renames = {a.symbol: a.text for a in history.actions if a.kind == "rename" and a.session < session}
+    today = [a for a in history.actions if a.session == session]
+    changed = {a.symbol for a in today if a.kind == "rename"}
+    old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(config.symbols, new, strict=True))
+    called = dict(zip(config.symbols, old, strict=True))
+    at_close = config.fill is FillMode.CLOSE
+    prices = closes if at_close else opens
+    due = _payment(ledger, limits, halt, session, prices)
+    parts: dict[str, Any] = history.quoted(row)
+    if due is not None:
+        cids = tuple(client_id(config.name, before, i, s, f"flow{ledger.id_mark()}") for i, s in enumerate(config.symbols))
+        parts["paid"] = Payment(due.amount, "close" if at_close else "open", due.day, cids if due.invests else ())
+    reached(f"before the market of {session}")
+    quotes = Quotes(session, new, opens, old, closes, ledger.turnover_of(before), ledger.lasts(), **parts)
+    try:
+        broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
+    except AccountError as problem:
+        if isinstance(problem, PaperError):
+            raise
+        payments.give_up(ledger.journal)
+        raise FlowError(f"{problem}. {_INSTEAD}") from problem
+    reached(f"after the market of {session}")
+    if due is None:
+        return []
+    made = broker.reports(parts["paid"].cids)
+    which = [i for i, cid in enumerate(parts["paid"].cids) if cid in made]
+    tickets = [
+        Ticket(made[cid].cid, new[i], made[cid].size, float(prices[i]), "flow")
+        for i, cid in enumerate(parts["paid"].cids)
+        if cid in made
+    ]
+    return [payments.finish(ledger, due, tickets, [config.symbols[i] for i in which])]
+
+
+def _payment(ledger: Ledger, limits: RiskLimits, halt: HaltSwitch, session: str, prices: FloatArray) -> payments.Due | None:
+    """What is paid with the fills of a session, written down; None for nothing, or when it is booked."""
+    journal = ledger.journal
+    due = payments.under_way(journal, session)
+    if due is not None or payments.is_made(journal, session):
+        return due
+    day, amount = payments.due_on(ledger, session)
+    if not amount:
+        return None
+    if ledger.config.fill is FillMode.CLOSE:
+        worth = float(journal.one("select value from balances where session = ?", (day,)))
+    else:
+        known = np.where(np.isfinite(prices), prices, np.nan_to_num(ledger.lasts()))
+        worth = ledger.cash() + float(ledger.sizes() @ known)
+    try:
+        check_withdrawal(worth, amount, day)
+    except AccountError as problem:
+        raise FlowError(f"{problem}. {_INSTEAD}") from None
+    invests = halt.reason() is None
+    if invests:
+        _refuse_beyond(limits, ledger, amount, worth, np.nan_to_num(prices), day)
+    elif ledger.cash() + amount < 0.0:
+        raise FlowError(
+            f"the withdrawal of {-amount:,.2f} on {day} needs shares to be sold, and the account is halted, with "
+            f"{ledger.cash():,.2f} in cash; continue with: tracker paper resume. {_INSTEAD}"
+        )
+    due = payments.Due(session, day, amount, worth, invests)
+    payments.begin(journal, due)
+    return due
+
+
+def _refuse_beyond(limits: RiskLimits, ledger: Ledger, amount: float, worth: float, prices: FloatArray, day: str) -> None:
+    """Raise when the orders that invest a payment break a limit. Like the entry, it does not count against the turnover."""
+    place = {symbol: i for i, symbol in enumerate(ledger.config.symbols)}
+    after = ledger.sizes()
+    for order in ledger.orders("status in ('open', 'partial')"):
+        after[place[order["symbol"]]] += order["size"] - order["filled"]
+    after = np.maximum(after, 0.0)
+    own = replace(limits, max_turnover=None, max_weight=None)
+    known = np.where(prices > 0.0, prices, np.nan_to_num(ledger.lasts()))
+    found = breaches(
+        own, ledger.config.symbols, after, after * (amount / worth), known, max(worth - float(after @ known), 0.0), pays=False
+    )
+    if found:
+        raise FlowError(
+            f"what is {'paid in' if amount > 0.0 else 'taken out'} on {day}, {abs(amount):,.2f}, breaks a limit: "
+            f"{'; '.join(found)}. Change the limit with: tracker paper limits. {_INSTEAD}"
+        )
