@@ -167,9 +167,12 @@ class TrackerRoute:
 
     def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
         """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""
-        self._cash, self._asked = cash, None
+        self._cash, self._asked, tracker, bar = cash, None, self.strategy.tracker, bar or self.strategy.gate.read()
         try:
-            opened(self.strategy.tracker, bar or self.strategy.gate.read(), self, 0.0 if self.booked is None else self.booked[0])
+            if self.booked is None:
+                tracker.open(bar, self)
+            else:
+                opened(tracker, bar, self, self.booked[0])
         finally:
             self._cash = None
         return self._asked
@@ -208,7 +211,8 @@ class TrackerRoute:
     @property
     def impact(self) -> Impact | None:
         """What the market charges for the orders that are filling; None when that does not depend on their size."""
-        costs = self.strategy.tracker.market.costs
+        tracker = self.strategy.tracker
+        costs = None if tracker.liquidity is None else tracker.market.costs
         return costs if isinstance(costs, Impact) else None
 
     def book_out(self, asset: int, price: float) -> None:

@@ -50,9 +50,11 @@ class HostedStrategy(bt.Strategy):
 
     def clear(self) -> None:
         """End of a bar. backtrader keeps all it has announced for ever, and looks at it no more; orders of the fast lane go."""
-        self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
-        self._orderspending: list[Any] = []
-        self._tradespending: list[Any] = []
+        if self._orderspending:
+            self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
+            self._orderspending: list[Any] = []
+        if self._tradespending:
+            self._tradespending: list[Any] = []
 
     def _is_new(self, bar: Bar) -> bool:
         last = self.tracker.bar
