@@ -195,13 +195,13 @@ class Rebalancer:
         dust, goal = DUST * value, scaled(weights, value)
         want, limit = goal / prices, np.array(dust)
         none = goal <= limit
-        want[none] = 0.0  # a target below rounding is none, and its position is sold in full
+        np.putmask(want, none, ZERO)  # a target below rounding is none, and its position is sold in full
         if free is None and part == 1.0 and costs.proportional and costs.by_value:
             s, _, worth, gross = affordable_scale(goal, held, whole * value, have, value - dust, *costs.even_odd)
             change: FloatArray = dscal(s, want)
             change -= sizes
             small = (worth <= limit) > none  # a change below rounding is no trade
-            if np.count_nonzero(small):
+            if b"\x01" in small.tobytes():  # any() takes ten times as long
                 change[small] = 0.0
             # Else what the search for s has added up tells what the plan costs.
             elif cash + costs.charged(s * whole * value - have, gross)[0] >= 0.5 * dust:

@@ -32,7 +32,7 @@ class TrackerRoute:
     """
 
     def __init__(self, strategy: Any, part: Part, flows: Flows | None = None) -> None:
-        self.strategy, self.part, self.assets = strategy, part, part.owned.datas
+        self.strategy, self.part, self.assets, self._broker = strategy, part, part.owned.datas, strategy.broker
         self._orders = OrderReader(strategy, self.assets)
         self._cash: float | None = None  # at the basket's place in the queue, while it is being asked what to trade
         self._asked: FloatArray | None = None
@@ -40,10 +40,6 @@ class TrackerRoute:
         #: What was booked on the broker's latest turn, and what the account was worth before.
         self.booked: tuple[float, float] | None = None
         self._due: tuple[float, float] | None = None  # to be booked with fills at the close
-
-    @property
-    def _broker(self) -> Any:
-        return self.strategy.broker
 
     @property
     def sized_at_close(self) -> bool:
@@ -88,7 +84,10 @@ class TrackerRoute:
         elif flows is not None and tracker.fill is FillMode.CLOSE:
             flow = flows.due(tracker.bar.date, bar.date)
         try:
-            closed(tracker, bar, self, flow)
+            if flow:
+                closed(tracker, bar, self, flow)
+            else:
+                tracker.close(bar, self)
         except AccountError as problem:
             if self.value() > 0.0:
                 raise
