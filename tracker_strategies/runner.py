@@ -198,7 +198,7 @@ def backtest(
         Keep how each decision came about, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
     weights : bool, default True
         Keep what was held and decided on each bar; without it the record has the figures, and memory does not grow with bars x
-        names. A strategy with limits keeps it in any case.
+        names. Of the decisions of a strategy with limits their sums are kept, and the breaches.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """

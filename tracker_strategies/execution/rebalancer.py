@@ -197,10 +197,10 @@ class Rebalancer:
         none = goal <= limit
         np.putmask(want, none, ZERO)  # a target below rounding is none, and its position is sold in full
         if free is None and part == 1.0 and costs.proportional and costs.by_value:
-            s, _, worth, gross = affordable_scale(goal, held, whole * value, have, value - dust, *costs.even_odd)
+            s, _, size, gross = affordable_scale(goal, held, whole * value, have, value - dust, *costs.even_odd)
             change: FloatArray = dscal(s, want)
             change -= sizes
-            small = (worth <= limit) > none  # a change below rounding is no trade
+            small = (size <= limit) > none  # a change below rounding is no trade
             if b"\x01" in small.tobytes():  # any() takes ten times as long
                 change[small] = 0.0
             # Else what the search for s has added up tells what the plan costs.
