@@ -30,7 +30,6 @@ SCORES = (
     "analysis/account_rows.py",
     "analysis/analyzers.py",
     "analysis/attribution",
-    "analysis/bare_record.py",
     "analysis/breaches.py",
     "analysis/diagnostics_analyzer.py",
     "analysis/entry.py",

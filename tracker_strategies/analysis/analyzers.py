@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.account_rows import AccountRows
-from tracker_strategies.analysis.bare_record import bare_record, figures
+from tracker_strategies.analysis.account_rows import AccountRows, bare_record, figures
 from tracker_strategies.analysis.breaches import LimitWatch, breach_table
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.held_rows import HeldRows, stacked
