@@ -200,7 +200,7 @@ def backtest(
         Keep the stages of each decision, for :func:`~tracker_strategies.analysis.attribution.ladder.attribute`.
     weights : bool, default True
         Keep the held and decided weights of each bar; without them the record has the figures only, and memory does not grow with
-        bars x names. A strategy with limits keeps them in any case.
+        bars x names. Of the decisions of a strategy with limits, sums and breaches are kept.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
     """

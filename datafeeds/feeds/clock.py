@@ -71,10 +71,10 @@ class PanelClock:
     def step(self) -> bool:
         """Move one row ahead; False, and no move, at the end."""
         self.live = True
-        self.moved = self.row + 1 < len(self.when)
-        if self.moved:
+        self.moved = moved = self.ahead != math.inf
+        if moved:
             self.go_to(self.row + 1)
-        return self.moved
+        return moved
 
     def step_back(self) -> None:
         """Undo the last step, if it has not been undone: a feed from elsewhere has an earlier bar to deliver first."""

@@ -45,6 +45,14 @@ class TurnsOfClocks:
         present = {id(data) for data in cerebro.datas}
         in_order = sorted(cerebro.datas, key=lambda data: (data._timeframe, data._compression))
         datas = [data for data in in_order if not self._follows(data, present)]
+        if len(datas) == 1 and self._is_led(datas[0]):  # nobody to compare dates with
+            clock, advance = datas[0].clock, datas[0].advance
+            clock.live = True
+            while (now := clock.ahead) != math.inf:
+                advance()
+                if not self._bar(now, runstrats):
+                    return
+            return
         while (now := min(ahead := [data.advance_peek() for data in datas])) != math.inf:
             for data, when in zip(datas, ahead, strict=True):
                 if when <= now:
@@ -74,8 +82,10 @@ class TurnsOfClocks:
 
     def _follows(self, data: Any, present: set[int]) -> bool:
         """Whether another feed of its clock, one of those present in the run, moves for it."""
-        if not isinstance(data, self._kind) or not data.clocked:
+        return self._is_led(data) and data.clock.leader is not data and id(data.clock.leader) in present
+
+    def _is_led(self, data: Any) -> bool:
+        """Whether a feed moves as the leader of its clock does, and nothing of its own is asked on a bar."""
+        if not isinstance(data, self._kind) or not data.clocked or data.clock.leader is None:
             return False
-        leader = data.clock.leader
-        own = any(getattr(type(data), name) is not getattr(self._kind, name) or name in data.__dict__ for name in _ASKED)
-        return leader is not None and leader is not data and not own and id(leader) in present
+        return not any(getattr(type(data), name) is not getattr(self._kind, name) or name in data.__dict__ for name in _ASKED)

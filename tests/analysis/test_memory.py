@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
 from datafeeds import MarketPanel
 from datafeeds.feeds.price_rows import BLOCK, PriceRows
@@ -26,11 +27,11 @@ def minutes(n_bars, n_assets, *, gaps):
     return MarketPanel(when, tuple(f"A{i:02d}" for i in range(n_assets)), close, ("INDEX",), index)
 
 
-def peak(panel):
+def peak(panel, **limits):
     assert panel.complete in (True, False)  # its masks are its own
     gc.collect()
     tracemalloc.start()
-    backtest(panel, "pa", costs=CostModel(bps=5), orders=False, weights=False)
+    backtest(panel, "pa", limits, costs=CostModel(bps=5), orders=False, weights=False)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return most
@@ -41,6 +42,13 @@ def test_memory_grows_by_at_most_200_bytes_per_bar_whatever_the_names(gaps):
     peak(minutes(200, 3, gaps=gaps))  # what is loaded and remembered once
     short, long = (peak(minutes(bars, 24, gaps=gaps)) for bars in (1000, 4000))
     assert long - short < 200 * 3000, "one number for each bar and name would be 192 alone"
+
+
+def test_with_limits_memory_does_not_grow_with_the_names_either():
+    limits = {"max_weight": 0.9}
+    peak(minutes(200, 3, gaps=False), **limits)
+    few, many = (peak(minutes(1300, n, gaps=False), **limits) - peak(minutes(500, n, gaps=False), **limits) for n in (6, 24))
+    assert many - few < 18 * 800, "one byte for each bar and name"
 
 
 @pytest.mark.parametrize("strategy", ["pa", "buy-and-hold"])
@@ -56,11 +64,18 @@ def test_figures_without_weights_are_the_same(strategy, gaps):
         assert bare.since(start).metrics() == whole.since(start).metrics()
 
 
-def test_a_strategy_with_limits_keeps_its_weights_to_tell_of_breaches():
-    panel = random_panel(n_bars=60, n_assets=6, seed=3)
-    record = backtest(panel, "pa", {"max_weight": 0.3}, weights=False)
-    assert record.weights.shape == (60, 6)
-    assert record.breaches is not None
+@pytest.mark.parametrize("limits", [{"max_weight": 0.26}, {"max_weight": 0.5, "min_cash": 0.05, "lot": 1, "rebalance": 7}])
+@pytest.mark.parametrize("holdings", [None, {"A00": 900.0}], ids=["cash", "invested"])
+def test_breaches_without_weights_are_the_same(limits, holdings):
+    panel = random_panel(n_bars=150, n_assets=5, seed=3, gaps=holdings is None)
+    given = limits | {"holdings": holdings and {panel.symbols[0]: 900.0}}
+    whole, bare = (backtest(panel, "pa", given, costs=CostModel(bps=5), cash=20_000.0, weights=keep) for keep in (True, False))
+    assert bare.weights.shape == (150, 0)
+    assert len(whole.breaches)
+    assert_frame_equal(bare.breaches, whole.breaches)
+    np.testing.assert_array_equal(bare.idle_cash, whole.idle_cash)
+    for start in (None, 0.5):
+        assert bare.since(start).metrics() == whole.since(start).metrics()
 
 
 def test_a_run_that_is_only_shown_has_the_figures_of_one_that_is_written(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import Any
 
 import backtrader as bt
@@ -12,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.account_rows import AccountRows
-from tracker_strategies.analysis.breaches import breach_table
+from tracker_strategies.analysis.account_rows import AccountRows, bare_record, figures
+from tracker_strategies.analysis.breaches import LimitWatch, breach_table
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.held_rows import HeldRows, stacked
 from tracker_strategies.analysis.metrics import METRIC_KEYS, TRACKING_KEYS
@@ -131,8 +130,8 @@ class TrackingAnalyzer(bt.Analyzer):
         T = len(self._value)
         if not T:
             return OrderedDict()
-        record = _bare_record(self, self.index, np.zeros((T, 0)), targets=self.names, seen=self.seen, blend=self.blend)
-        return _figures(record, TRACKING_KEYS)
+        record = bare_record(self, self.index, np.zeros((T, 0)), targets=self.names, seen=self.seen, blend=self.blend)
+        return figures(record, TRACKING_KEYS)
 
 
 class HoldingsAnalyzer(bt.Analyzer):
@@ -146,7 +145,7 @@ class HoldingsAnalyzer(bt.Analyzer):
     Params:
       - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
       - ``weights`` (True): keep what was held and decided; without it memory does not grow with bars x names, and the figures are
-        the same. A strategy with limits keeps it in any case, to tell where these were not kept
+        the same. ``decisions`` of a strategy with limits are then their sums, (T, 1)
     """
 
     params = (("orders", False), ("weights", True))
@@ -162,10 +161,12 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._unfilled = self._rows.unfilled
         self._decisions: list[FloatArray] = []
         self._log: list[FillColumns] = []
-        self._when: list[Any] = []
+        self._when: Any = [] if self._rows.tracker is None else array("q")
         self._breaches: tuple[int, pd.DataFrame] | None = None
         self._keeper: Keeper | None = getattr(getattr(strategy, "tracker", None), "keeper", None)
-        self._held = HeldRows(len(self.symbols), keep=self.p.weights or self._keeper is not None)
+        self._limits = None if self._keeper is None or self.p.weights else LimitWatch(self._keeper, self.symbols)
+        see = None if self._limits is None else self._see
+        self._held = HeldRows(len(self.symbols), keep=self.p.weights, see=see)
 
     def stop(self) -> None:
         """Let go of the engine: a result may travel to another process."""
@@ -182,20 +183,29 @@ class HoldingsAnalyzer(bt.Analyzer):
         assert rows is not None
         if not rows.turn():
             return
+        if self._held.keep or self._limits is not None:
+            self._decide(rows.tracker)
         self._held.add(rows.route.sizes(), rows.prices(), self._value[-1])
         if self.p.orders and rows.fills is not None:
             self._log.append(rows.fills.columns())
-        if not self._held.keep:
-            return
-        tracker = rows.tracker
-        if tracker is not None and tracker.bar is not None:
-            self._when.append(tracker.bar.date)
+
+    def _decide(self, tracker: Tracker | None) -> None:
+        """Take in what was decided on a bar."""
+        if tracker is not None:
+            date = bar_dates([self.strategy.datetime[0]])[0] if tracker.bar is None else tracker.bar.date
+            self._when.append(int(date.astype(np.int64)))
             self._decisions.append(tracker.weights)
-        else:
-            self._when.append(self.strategy.datetime[0])
-            chosen = getattr(self.strategy, "weights", None)  # strategies of other origin may have them too
-            if chosen is not None:
-                self._decisions.append(np.array(chosen))
+            return
+        self._when.append(self.strategy.datetime[0])
+        chosen = getattr(self.strategy, "weights", None)  # strategies of other origin may have them too
+        if chosen is not None:
+            self._decisions.append(np.array(chosen))
+
+    def _see(self, weights: FloatArray) -> None:
+        """Look at a block of bars for what is outside the limits."""
+        assert self._limits is not None
+        self._limits.add(weights, stacked(self._decisions, len(self.symbols)))
+        self._decisions.clear()
 
     @property
     def entry(self) -> Entry:
@@ -214,7 +224,10 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     @property
     def decisions(self) -> FloatArray | None:
-        """(T, N) weights chosen at each close, where the strategy chooses any."""
+        """(T, N) weights chosen at each close, where the strategy chooses any; (T, 1) their sums where weights are not kept."""
+        if self._limits is not None:
+            self._held.flush()
+            return np.array(self._limits.invested)[:, None]
         return stacked(self._decisions, len(self.symbols)) if self._decisions else None
 
     @property
@@ -242,7 +255,7 @@ class HoldingsAnalyzer(bt.Analyzer):
         T = len(self._value)
         if not T:
             return OrderedDict()
-        return _figures(self._record(), [key for key in METRIC_KEYS if key not in TRACKING_KEYS])
+        return figures(self._record(), [key for key in METRIC_KEYS if key not in TRACKING_KEYS])
 
     @property
     def breaches(self) -> pd.DataFrame | None:
@@ -251,7 +264,10 @@ class HoldingsAnalyzer(bt.Analyzer):
         if self._keeper is None or decided is None:
             return None
         if self._breaches is None or self._breaches[0] != len(decided):  # of a run that goes on, it is made anew
-            table = breach_table(self._keeper, self.symbols, bar_dates(self._when), self.weights, decided)
+            dates, watch = bar_dates(self._when), self._limits
+            table = (
+                breach_table(self._keeper, self.symbols, dates, self.weights, decided) if watch is None else watch.table(dates)
+            )
             self._breaches = len(decided), table
         return self._breaches[1]
 
@@ -262,30 +278,4 @@ class HoldingsAnalyzer(bt.Analyzer):
             more |= {"breaches": self.breaches, "invested": self._keeper.limits.total, "decisions": self.decisions}
             more["dates"] = bar_dates(self._when)
         more["unfilled"] = self.unfilled
-        return _bare_record(self, np.broadcast_to(1.0, (len(self._value), 1)), self.weights, **more)
-
-
-def _figures(record: RunRecord, keys: Iterable[str]) -> OrderedDict[str, float]:
-    """Some figures of a record that nobody needs any more."""
-    found = record.metrics()
-    vars(record).pop("part", None)  # it knows the record, and both would stay until Python looks for such pairs
-    return OrderedDict((key, found[key]) for key in keys)
-
-
-def _bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: Any) -> RunRecord:
-    """What one analyzer knows, as a record: its figures come from where all others do."""
-    dates = np.broadcast_to(np.datetime64(0, "ns"), len(analyzer._value))  # of no matter to the figures
-    named: dict[str, Any] = {"symbols": (), "periods_per_year": 1.0, "dates": dates, **more}
-    return RunRecord(
-        strategy="",
-        value=np.array(analyzer._value),
-        index=index,
-        weights=weights,
-        turnover=np.array(analyzer._traded),
-        cost=np.array(analyzer._paid),
-        orders=order_table((), ()),
-        flow=np.array(analyzer._flow) if any(analyzer._flow) else None,
-        carried=np.array(analyzer._carried) if analyzer._carried else None,
-        entry=analyzer.entry,
-        **named,
-    )
+        return bare_record(self, np.broadcast_to(1.0, (len(self._value), 1)), self.weights, **more)

@@ -8,6 +8,7 @@ kind
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from tracker_strategies.execution.mandate.limits import EXACT, Limits
 from tracker_strategies.execution.mandate.record import Forced
 
 FloatArray = NDArray[np.float64]
+#: Row, limit, item, value, bound.
+Outside = tuple[int, str, str, float, float]
 
 COLUMNS = ("date", "limit", "item", "value", "bound", "kind", "reason")
 KINDS = ("active", "passive", "forced", "inherited")
@@ -60,23 +63,81 @@ def breach_table(
         Rows before whose decision positions came from outside. What is outside a limit there is inherited until it is back
         within. An account that holds something at its first decision is such a row by itself.
     """
-    place = {symbol: i for i, symbol in enumerate(symbols)}
-    order = np.array([place[symbol] for symbol in keeper.symbols])
-    held, decided, limits = held[:, order], decided[:, order], keeper.promised
-    lot = keeper.mandate.lot
-    made = np.asarray(decided.any(axis=1))
-    fresh = made & np.r_[True, (decided[1:] != decided[:-1]).any(axis=1)]  # a decision stands until the next
-    forced = _by_date(keeper.forced, dates)
-    began = _first(made)
-    given = {*taken_over, *([began] if began < len(held) and held[began].any() else ())}
-    outside = list(_outside(limits, keeper.symbols, held, _rows(len(held), began, given), within_a_lot=lot > 0.0))
+    watch = LimitWatch(keeper, symbols, taken_over=taken_over)
+    watch.add(held, decided)
+    return watch.table(dates)
+
+
+class LimitWatch:
+    """What the table of breaches needs to know of a run, taken from its weights a block of bars at a time: they need not be kept.
+
+    Parameters
+    ----------
+    keeper, symbols, taken_over
+        As for :func:`breach_table`.
+
+    Attributes
+    ----------
+    invested : array of float
+        Sum of the weights decided on each bar.
+    """
+
+    def __init__(self, keeper: Keeper, symbols: Sequence[str], *, taken_over: Iterable[int] = ()) -> None:
+        place = {symbol: i for i, symbol in enumerate(symbols)}
+        self._order = np.array([place[symbol] for symbol in keeper.symbols])
+        self._keeper, self._given = keeper, set(taken_over)
+        self._began: int | None = None
+        self._last: FloatArray | None = None  # the decision of the latest bar
+        self._fresh = bytearray()
+        self._held: list[Outside] = []
+        self._decided: list[Outside] = []
+        self.invested = array("d")
+
+    def add(self, held: FloatArray, decided: FloatArray) -> None:
+        """Take in the next bars: (K, N) weights at their closes, and those decided there."""
+        if not len(held):
+            return
+        self.invested.extend(decided.sum(axis=1))
+        held, decided, past = held[:, self._order], decided[:, self._order], len(self._fresh)
+        made = np.asarray(decided.any(axis=1))
+        first = self._last is None or bool((decided[0] != self._last).any())
+        fresh = made & np.r_[first, (decided[1:] != decided[:-1]).any(axis=1)]  # a decision stands until the next
+        self._last = decided[-1].copy()
+        self._fresh += fresh.tobytes()
+        if self._began is None and made.any():
+            self._began = past + int(made.argmax())
+            if held[self._began - past].any():
+                self._given.add(self._began)
+        rows = np.arange(past, past + len(held))
+        looked_at = np.isin(rows, list(self._given)) | (False if self._began is None else rows > self._began)
+        keeper = self._keeper
+        how: dict[str, Any] = {"past": past, "within_a_lot": keeper.mandate.lot > 0.0}
+        self._held += _outside(keeper.promised, keeper.symbols, held, looked_at, **how)
+        self._decided += _outside(keeper.promised, keeper.symbols, decided, fresh, **how)
+
+    def table(self, dates: NDArray[np.datetime64]) -> pd.DataFrame:
+        """All breaches, in the order of time; `dates` are those of all bars."""
+        fresh, began = self._fresh, len(self._fresh) if self._began is None else self._began
+        return _told(self._keeper, dates, self._held, self._decided, fresh, began, self._given)
+
+
+def _told(
+    keeper: Keeper,
+    dates: NDArray[np.datetime64],
+    outside: list[Outside],
+    decided: list[Outside],
+    fresh: Sequence[int],
+    began: int,
+    given: set[int],
+) -> pd.DataFrame:
+    lot, forced = keeper.mandate.lot, _by_date(keeper.forced, dates)
     inherited = _inherited(outside, given)
     rows: list[tuple[Any, ...]] = []
 
     def add(t: int, limit: str, item: str, value: float, bound: float, kind: str) -> None:
         rows.append((t, limit, item, value, bound, "inherited" if (t, limit, item) in inherited else kind))
 
-    for t, limit, item, value, bound in _outside(limits, keeper.symbols, decided, fresh, within_a_lot=lot > 0.0):
+    for t, limit, item, value, bound in decided:
         add(t, limit, item, value, bound, "forced" if (limit, item) in forced.get(t, ()) else "active")
     for event in keeper.forced:
         if event.limit == "max_turnover" or (lot > 0.0 and event.limit in FLOORS):
@@ -85,7 +146,7 @@ def breach_table(
     standing: set[tuple[str, str]] = set()
     said = {row[:3] for row in rows}
     at = 0
-    for t in range(min([began, *given]), len(held)):
+    for t in range(min([began, *given]), len(fresh)):
         while at < len(outside) and outside[at][0] == t:
             _, limit, item, value, bound = outside[at]
             at += 1
@@ -101,18 +162,7 @@ def breach_table(
     return pd.DataFrame(found | numbers | {"date": dates[np.array(found["date"], dtype=np.intp)].astype("datetime64[ns]")})
 
 
-def _first(made: NDArray[np.bool_]) -> int:
-    return int(made.argmax()) if made.any() else len(made)
-
-
-def _rows(n: int, began: int, given: set[int]) -> NDArray[np.bool_]:
-    """Rows whose holdings are looked at: those after a first decision, and those that came from outside."""
-    rows: NDArray[np.bool_] = np.arange(n) > began
-    rows[sorted(given)] = True
-    return rows
-
-
-def _inherited(outside: Iterable[tuple[int, str, str, float, float]], given: set[int]) -> set[tuple[int, str, str]]:
+def _inherited(outside: Iterable[Outside], given: set[int]) -> set[tuple[int, str, str]]:
     """What was outside when positions came from elsewhere, from then on for as long as it stays outside."""
     found: set[tuple[int, str, str]] = set()
     for t, limit, item, _, _ in outside:
@@ -130,16 +180,16 @@ def _by_date(events: Iterable[Forced], dates: NDArray[np.datetime64]) -> dict[in
 
 
 def _outside(
-    limits: Limits, symbols: Sequence[str], weights: FloatArray, rows: NDArray[np.bool_], *, within_a_lot: bool
-) -> list[tuple[int, str, str, float, float]]:
-    """(row, limit, item, value, bound) of everything in these rows that is outside the limits, by row."""
-    found: list[tuple[int, str, str, float, float]] = []
+    limits: Limits, symbols: Sequence[str], weights: FloatArray, rows: NDArray[np.bool_], *, past: int, within_a_lot: bool
+) -> list[Outside]:
+    """Everything in these rows that is outside the limits, by row, counted from the `past` ones."""
+    found: list[Outside] = []
     which = np.flatnonzero(rows)
     w = weights[which]
 
     def note(limit: str, wrong: NDArray[np.bool_], values: FloatArray, bounds: FloatArray, names: Sequence[str]) -> None:
         for k, i in np.argwhere(wrong).tolist() if wrong.any() else ():
-            found.append((int(which[k]), limit, names[i], float(values[k, i]), float(bounds[i])))
+            found.append((past + int(which[k]), limit, names[i], float(values[k, i]), float(bounds[i])))
 
     over = (w > limits.upper + EXACT) & (limits.upper > 0.0)
     note("max_weight", over, w, limits.upper, symbols)

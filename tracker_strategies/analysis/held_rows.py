@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,12 @@ class HeldRows:
         Number of names N.
     keep : bool
         Whether to keep them; else only the number of names, which takes a few bytes per bar.
+    see : callable, optional
+        Gets the weights of a block of bars before they are forgotten.
     """
 
-    def __init__(self, n_names: int, *, keep: bool) -> None:
-        self.keep, self._n = keep, n_names
+    def __init__(self, n_names: int, *, keep: bool, see: Callable[[FloatArray], None] | None = None) -> None:
+        self.keep, self._n, self._see = keep, n_names, see
         self._sizes: list[FloatArray] = []
         self._prices: list[FloatArray] = []
         self._values = array("d")
@@ -53,9 +55,16 @@ class HeldRows:
         self._prices.append(prices)
         self._values.append(value)
         if not self.keep and len(self._sizes) == BLOCK:
-            self._counts.extend(names_held(self._made()))
-            for rows in (self._sizes, self._prices, self._values):
-                del rows[:]
+            self.flush()
+
+    def flush(self) -> None:
+        """Count the names of the bars at hand, and forget them."""
+        weights = self._made()
+        self._counts.extend(names_held(weights))
+        for rows in (self._sizes, self._prices, self._values):
+            del rows[:]
+        if self._see is not None:
+            self._see(weights)
 
     def _made(self) -> FloatArray:
         """Weights of the bars at hand. Only held names are priced: one that is not listed yet has no price."""

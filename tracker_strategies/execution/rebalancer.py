@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dscal
+from scipy.linalg.blas import daxpy, dscal
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.plan_errors import diagnose
-from tracker_strategies.execution.sums import affordable_scale, affordable_scale_by_name, inner, scaled, total
+from tracker_strategies.execution.sums import absolute, affordable_scale, affordable_scale_by_name, inner, scaled, total
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -37,6 +37,10 @@ LOT_SLACK = 1e-6
 _BISECTIONS = 50
 #: Money left over, as a share of what there is, at which the search for the last of it ends.
 _NEAR = 1e-12
+#: What sums of sizes may differ from plain sums by rounding; more of it is a number below zero.
+_ROUNDING = 1e-12
+ZERO = np.zeros(())  # spares numpy the conversion
+Outcome = tuple[float, float, float]
 
 
 def _least(values: FloatArray) -> float:
@@ -49,8 +53,7 @@ class Rebalancer:
     """Turns target weights into orders for all names at once.
 
     Contract: the plan never costs more than the account has (cash stays >= 0), never sells more than is held, keeps the ratios of
-    the weights when it must scale down, does not depend on the order of the names, and takes a bounded number of vector
-    operations.
+    the weights when it must scale down, does not depend on the order of the names, and ends in a bounded number of steps.
 
     Parameters
     ----------
@@ -106,7 +109,8 @@ class Rebalancer:
         held = sizes * prices
         have, whole = total(held), total(weights)
         fits = weights.shape == held.shape == prices.shape
-        if not (fits and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9 and _least(np.minimum(sizes, weights)) >= 0.0):
+        positive = absolute(weights) <= whole + _ROUNDING and absolute(held) <= have + _ROUNDING * have
+        if not (positive and fits and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9):
             diagnose(weights, sizes, prices, cash)
         return self._affordable(weights, whole, sizes, held, have, prices, cash, tradable, keep)
 
@@ -119,20 +123,20 @@ class Rebalancer:
         *,
         pending: FloatArray | None = None,
         unchanged: bool = False,
-        outcome: tuple[float, float, float] | None = None,
     ) -> FloatArray:
         """The same orders at other prices: sells as they are (never more than held), buys by one common factor if cash no longer
-        suffices; in whole lots, as many of them as it reaches for.
+        suffices; in whole lots, as many of them as it reaches for: orders sized at the close when the market opens elsewhere.
 
-        This is what happens to orders sized at yesterday's close when the market opens elsewhere. `unchanged` says that the
-        orders were planned for just these sizes, so that no sell can be too large; `outcome` is that of the orders, if known.
+        `unchanged` says that the orders were planned for just these sizes, so that no sell can be too large.
         """
         if pending is not None:
             cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
             sizes = np.maximum(sizes + np.minimum(pending, 0.0), 0.0)
-        outcome = outcome or self.costs.outcome(deltas, prices)
-        reserve = 0.1 * DUST * (abs(cash) + outcome[1])
         held = unchanged or bool(_least(sizes + deltas) >= 0.0)
+        if self.costs.by_value and not self.lot:
+            return self.shrunk(deltas if held else np.maximum(deltas, -sizes), prices, cash)[0]
+        outcome = self.costs.outcome(deltas, prices)
+        reserve = 0.1 * DUST * (abs(cash) + outcome[1])
         if held and cash + outcome[0] >= reserve:
             return deltas
         sells, buys = np.minimum(deltas, 0.0), np.maximum(deltas, 0.0)
@@ -148,12 +152,25 @@ class Rebalancer:
         if not self.costs.proportional or self.lot:
             plan = self._bisect(scaled, prices, cash, reserve)
             return self._put_back(plan, sells + buys, prices, cash, reserve) if self.lot else plan
-        if self.costs.by_value:
-            worth = inner(buys, prices), inner(sells, prices)
-            need, budget = -self.costs.charged(worth[0], worth[0])[0], cash + self.costs.charged(worth[1], -worth[1])[0]
-        else:
-            need, budget = -self.costs.cash_flow(buys, prices), cash + self.costs.cash_flow(sells, prices)
+        need, budget = -self.costs.cash_flow(buys, prices), cash + self.costs.cash_flow(sells, prices)
         return scaled(min(1.0, max(0.0, (budget - reserve) / need))) if need > 0.0 else scaled(0.0)
+
+    def shrunk(self, deltas: FloatArray, prices: FloatArray, cash: float) -> tuple[FloatArray, Outcome]:
+        """The same where all sells can be made, shares are fractions and costs depend on the value traded alone; and what the
+        orders do: change of cash, value traded and costs.
+        """
+        buys, charged = np.maximum(deltas, ZERO), self.costs.charged
+        bought, net = inner(buys, prices), inner(deltas, prices)
+        outcome: Outcome = charged(net, 2.0 * bought - net)
+        reserve = 0.1 * DUST * (abs(cash) + outcome[1])
+        if cash + outcome[0] >= reserve:
+            return deltas, outcome
+        sold, need = bought - net, -charged(bought, bought)[0]
+        s = min(1.0, max(0.0, (cash + charged(-sold, sold)[0] - reserve) / need)) if need > 0.0 else 0.0
+        some = deltas.copy()
+        if len(some):
+            daxpy(buys, some, len(some), s - 1.0)
+        return some, charged(s * bought - sold, s * bought + sold)
 
     # -- pieces ----------
 
@@ -170,15 +187,25 @@ class Rebalancer:
         keep: float,
     ) -> FloatArray:
         """The plan at s*, if it can be paid for when rid of dust; in all other cases bisection on s."""
-        value = cash + have
-        goal = scaled(weights, value)
-        dust, part = DUST * value, 1.0 - keep
-        want = goal / prices
-        want[goal <= dust] = 0.0  # a target below rounding is none, and its position is sold in full
-        if free is None and part == 1.0 and self.costs.proportional and self.costs.by_value:
-            change = self._usual(want, goal, held, whole * value, have, sizes, prices, cash)
-            if change is not None:
+        value, costs, part = cash + have, self.costs, 1.0 - keep
+        dust, goal = DUST * value, scaled(weights, value)
+        want, limit = goal / prices, np.array(dust)
+        none = goal <= limit
+        np.putmask(want, none, ZERO)  # a target below rounding is none, and its position is sold in full
+        if free is None and part == 1.0 and costs.proportional and costs.by_value:
+            s, _, size, gross = affordable_scale(goal, held, whole * value, have, value - dust, *costs.even_odd)
+            change: FloatArray = dscal(s, want)
+            change -= sizes
+            small = (size <= limit) > none  # a change below rounding is no trade
+            if b"\x01" in small.tobytes():  # any() takes ten times as long
+                change[small] = 0.0
+            # Else what the search for s has added up tells what the plan costs.
+            elif cash + costs.charged(s * whole * value - have, gross)[0] >= 0.5 * dust:
                 return change
+            if cash + costs.cash_flow(change, prices) >= 0.0:
+                return change
+            want = goal / prices
+            want[none] = 0.0
 
         def plan_at(s: float, worth: FloatArray | None = None) -> FloatArray:
             target = scaled(want, s)
@@ -202,33 +229,6 @@ class Rebalancer:
                 return plan
         diagnose(weights, sizes, prices, cash)
         return self._bisect(plan_at, prices, cash, dust, keep * value)
-
-    def _usual(
-        self,
-        want: FloatArray,
-        goal: FloatArray,
-        held: FloatArray,
-        whole: float,
-        have: float,
-        sizes: FloatArray,
-        prices: FloatArray,
-        cash: float,
-    ) -> FloatArray | None:
-        """The plan at s* where every name trades and costs go by value; None where it cannot be paid for. The search for s* has
-        added up what it costs, unless changes below rounding are left out of it.
-        """
-        value = cash + have
-        dust, costs = DUST * value, self.costs
-        s, _, worth, gross = affordable_scale(goal, held, whole, have, value - dust, *costs.even_odd)
-        target: FloatArray = dscal(s, want.copy())
-        change = target - sizes
-        small = worth <= dust
-        small &= target > 0.0
-        if np.count_nonzero(small):
-            change[small] = 0.0
-        elif cash + costs.charged(s * whole - have, gross)[0] >= 0.5 * dust:
-            return change
-        return change if cash + costs.cash_flow(change, prices) >= 0.0 else None
 
     def _scale(
         self,

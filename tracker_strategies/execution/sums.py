@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy, ddot, dscal
+from scipy.linalg.blas import dasum, daxpy, ddot, dscal
 
 FloatArray = NDArray[np.float64]
 
@@ -25,6 +25,11 @@ def total(a: FloatArray) -> float:
     """sum_i a_i."""
     n = len(a)
     return float(ddot(a, ones(n))) if n else 0.0
+
+
+def absolute(a: FloatArray) -> float:
+    """sum_i |a_i|."""
+    return float(dasum(a)) if len(a) else 0.0
 
 
 def ones(n: int) -> FloatArray:
@@ -63,10 +68,8 @@ def affordable_scale(
     n, s, gap = len(goal), 1.0, goal - held
     if not n:
         return s, gap, gap, 0.0
-    one = ones(n)
     rise, limit, tolerance = whole * (1.0 + odd), budget + odd * have, 1e-13 * budget
-    size = np.abs(gap)
-    gross: float = ddot(size, one)
+    gross: float = dasum(gap)
     for _ in range(_STEPS):
         over = s * rise + even * gross - limit
         if not over > tolerance:
@@ -76,9 +79,8 @@ def affordable_scale(
             break
         before, s = s, max(0.0, s - over / slope)
         daxpy(goal, gap, n, s - before)
-        size = np.abs(gap)
-        gross = ddot(size, one)
-    return s, gap, size, gross
+        gross = dasum(gap)
+    return s, gap, np.abs(gap), gross
 
 
 def affordable_scale_by_name(

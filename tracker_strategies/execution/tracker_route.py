@@ -32,7 +32,7 @@ class TrackerRoute:
     """
 
     def __init__(self, strategy: Any, part: Part, flows: Flows | None = None) -> None:
-        self.strategy, self.part, self.assets = strategy, part, part.owned.datas
+        self.strategy, self.part, self.assets, self._broker = strategy, part, part.owned.datas, strategy.broker
         self._orders = OrderReader(strategy, self.assets)
         self._cash: float | None = None  # at the basket's place in the queue, while it is being asked what to trade
         self._asked: FloatArray | None = None
@@ -40,10 +40,6 @@ class TrackerRoute:
         #: What was booked on the broker's latest turn, and what the account was worth before.
         self.booked: tuple[float, float] | None = None
         self._due: tuple[float, float] | None = None  # to be booked with fills at the close
-
-    @property
-    def _broker(self) -> Any:
-        return self.strategy.broker
 
     @property
     def sized_at_close(self) -> bool:
@@ -88,7 +84,10 @@ class TrackerRoute:
         elif flows is not None and tracker.fill is FillMode.CLOSE:
             flow = flows.due(tracker.bar.date, bar.date)
         try:
-            closed(tracker, bar, self, flow)
+            if flow:
+                closed(tracker, bar, self, flow)
+            else:
+                tracker.close(bar, self)
         except AccountError as problem:
             if self.value() > 0.0:
                 raise
@@ -167,9 +166,12 @@ class TrackerRoute:
 
     def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
         """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""
-        self._cash, self._asked = cash, None
+        self._cash, self._asked, tracker, bar = cash, None, self.strategy.tracker, bar or self.strategy.gate.read()
         try:
-            opened(self.strategy.tracker, bar or self.strategy.gate.read(), self, 0.0 if self.booked is None else self.booked[0])
+            if self.booked is None:
+                tracker.open(bar, self)
+            else:
+                opened(tracker, bar, self, self.booked[0])
         finally:
             self._cash = None
         return self._asked
@@ -208,7 +210,8 @@ class TrackerRoute:
     @property
     def impact(self) -> Impact | None:
         """What the market charges for the orders that are filling; None when that does not depend on their size."""
-        costs = self.strategy.tracker.market.costs
+        tracker = self.strategy.tracker
+        costs = None if tracker.liquidity is None else tracker.market.costs
         return costs if isinstance(costs, Impact) else None
 
     def book_out(self, asset: int, price: float) -> None:

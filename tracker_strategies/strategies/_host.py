@@ -30,12 +30,16 @@ class HostedStrategy(bt.Strategy):
         clocks = {id(d.clock) if getattr(d, "clocked", False) else id(d) for d in self.datas}
         #: Whether all feeds have the same number of bars at any time.
         self._in_step = len(clocks) == 1 and (len(self.datas) == 1 or self.datas[0].panel.complete)
+        first = self.datas[0]
+        #: The clock that tells how many; None where the feeds have to be asked.
+        self._counter = first.clock if self._in_step and getattr(first, "clocked", False) and first.panel.complete else None
 
     def _getminperstatus(self) -> int:
         """Bars still missing before ``next``. Feeds that are always of the same length need not be asked one by one."""
         if not self._in_step:
             return int(super()._getminperstatus())
-        missing: int = self._longest - len(self.datas[0])
+        clock = self._counter
+        missing: int = self._longest - (len(self.datas[0]) if clock is None or not clock.live else clock.row + 1)
         self._minperstatus = missing
         return missing
 
@@ -45,14 +49,16 @@ class HostedStrategy(bt.Strategy):
 
     def _notify(self, qorders: Sequence[Any] = (), qtrades: Sequence[Any] = ()) -> None:
         """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
-        if self._orderspending or self._tradespending or qorders or qtrades or hears_cash(self):
+        if qorders or qtrades or self._orderspending or self._tradespending or hears_cash(self):
             super()._notify(list(qorders), list(qtrades))
 
     def clear(self) -> None:
         """End of a bar. backtrader keeps all it has announced for ever, and looks at it no more; orders of the fast lane go."""
-        self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
-        self._orderspending: list[Any] = []
-        self._tradespending: list[Any] = []
+        if self._orderspending:
+            self._orders.extend(order for order in self._orderspending if not isinstance(order, BasketOrder))
+            self._orderspending: list[Any] = []
+        if self._tradespending:
+            self._tradespending: list[Any] = []
 
     def _is_new(self, bar: Bar) -> bool:
         last = self.tracker.bar

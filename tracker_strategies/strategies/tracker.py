@@ -174,8 +174,11 @@ class Tracker(MarketFills):
         again: bool = False,
     ) -> FloatArray:
         """Shares to trade, for what the algorithm wishes as far as the mandate allows it; `again`: for a decision that stands."""
-        sizes, cash, tradable, keeper, rebalancer = route.sizes(), route.cash(), self._tradable(bar), self.keeper, self.rebalancer
-        costs = rebalancer.costs
+        sizes, cash, rebalancer, keeper = route.sizes(), route.cash(), self.rebalancer, self.keeper
+        if keeper is None and self.liquidity is None:
+            tradable = None if bar.age is None else bar.current
+            return rebalancer.plan(self.wish, sizes, prices, cash, tradable=tradable, pending=pending)
+        tradable, costs = self._tradable(bar), rebalancer.costs
         if self.liquidity is not None and bar.depth is not None:
             rebalancer = self.liquidity.priced(rebalancer, bar.depth, ahead=True)
         if keeper is None:

@@ -167,8 +167,7 @@ class BasketBroker(BasketQueue):
             self._baskets.append(basket)  # no new bar yet
             return
         costs = route.impact or self.costs
-        bar, when = self.gate.read(), self.gate.now()
-        at_close = basket.at_close
+        bar, at_close = self.gate.read(), basket.at_close
         quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)
         flow, traded, paid = route.outcome_at(deltas, quoted, costs) or costs.outcome(deltas, quoted)
         if traded and self.cash + flow < 0.0:  # money was taken out in the meantime
@@ -180,7 +179,8 @@ class BasketBroker(BasketQueue):
         before = (owned.sizes, owned.cost.copy()) if (heard := listens(owner)) else None
         self.cash += flow
         owned.apply(deltas, costs.fill_prices(deltas, quoted))
-        mine = Fills(traded, paid, partial(fill_columns, deltas, quoted, basket.when if at_close else when, costs))
+        when = basket.when if at_close else self.gate.now()
+        mine = Fills(traded, paid, partial(fill_columns, deltas, quoted, when, costs))
         others = self._filled.get(id(owner))
         self._filled[id(owner)] = mine if others is None else others + mine
         self.orders.complete = heard

@@ -25,17 +25,17 @@ _BLIND_OBSERVERS = {
 
 def listens(strategy: Any) -> bool:
     """Whether anybody would notice the orders of a strategy: itself, an analyzer or an observer. Asked once per run."""
-    return bool(_ears(strategy)[0])
+    return _ears(strategy)[0]
 
 
 def watches_trades(strategy: Any) -> bool:
     """Whether anybody follows its trades (openings and closings of positions)."""
-    return bool(_ears(strategy)[1])
+    return _ears(strategy)[1]
 
 
 def hears_cash(strategy: Any) -> bool:
     """Whether anybody wants to be told of cash, value and fund value on every bar."""
-    return bool(_ears(strategy)[2])
+    return _ears(strategy)[2]
 
 
 def _ears(strategy: Any) -> tuple[bool, bool, bool]:

@@ -32,7 +32,7 @@ class PositionArrays:
         self.datas = datas
         self.sizes: FloatArray = np.zeros(len(datas))
         self._cost: FloatArray = np.zeros(len(datas))
-        self._owed: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
+        self._owed: list[FloatArray] = []  # sizes to begin with; then deltas, fill prices and sizes after each trade
         #: Place of a feed in the arrays, or None.
         self.find: Callable[[Any], int | None] = getattr(datas, "place", None) or {data: i for i, data in enumerate(datas)}.get
 
@@ -49,23 +49,24 @@ class PositionArrays:
 
     def apply(self, deltas: FloatArray, fills: FloatArray) -> None:
         """Book trades at their fill prices. The arrays are kept for a while, and not to be written to."""
-        before = self.sizes
-        self.sizes = after = before + deltas
-        self._owed.append((deltas, fills, before, after))
-        if len(self._owed) >= OWED:
+        owed = self._owed or [self.sizes]
+        self.sizes = after = self.sizes + deltas
+        owed += (deltas, fills, after)
+        self._owed = owed
+        if len(owed) > 3 * OWED:
             self._add_up()
 
     def _add_up(self) -> None:
-        deltas, fills, before, after = (np.array(rows) for rows in zip(*self._owed, strict=True))
-        self._owed = []
+        owed, self._owed = np.concatenate(self._owed).reshape(-1, len(self._cost)), []
+        before, deltas, fills, after = owed[:-1:3], owed[1::3], owed[2::3], owed[3::3]
         bought = np.maximum(deltas, 1e-300)
         most = before + bought  # > 0: nothing is left of the cost of a position that is none
         bought *= fills
         np.divide(after, most, out=most)
-        cost = self._cost
-        for paid, left in zip(bought, most, strict=True):
-            cost += paid
-            cost *= left
+        # What is left of each purchase after its own trade and all later ones.
+        left = np.multiply.accumulate(most[::-1])[::-1]
+        self._cost *= left[0]
+        self._cost += np.einsum("tn,tn->n", bought, left)
 
     def move(self, place: int, size: float) -> None:
         """Add to a position. Arrays handed out before stay as they are; rounding leaves nothing of one that was sold."""

@@ -84,10 +84,11 @@ class MarketFills:
 
     def _all_taken(self, bar: Bar, wanted: FloatArray, route: OrderRoute) -> FloatArray:
         """The same at the open where every name trades and only cash is a limit."""
-        opens, sizes, rebalancer = bar.open, route.sizes(), self.rebalancer
-        outcome = rebalancer.costs.outcome(wanted, opens)
-        deltas = rebalancer.fit(wanted, sizes, opens, route.cash(), unchanged=sizes is self._sizes, outcome=outcome)
-        self.fitted = (deltas, opens, outcome) if deltas is wanted else None
+        opens, rebalancer, sizes = bar.open, self.rebalancer, route.sizes()
+        if rebalancer.lot or not rebalancer.costs.by_value or sizes is not self._sizes:
+            return rebalancer.fit(wanted, sizes, opens, route.cash(), unchanged=sizes is self._sizes)
+        deltas, outcome = rebalancer.shrunk(wanted, opens, route.cash())
+        self.fitted = deltas, opens, outcome
         return deltas
 
     def _rest(self, sizes: FloatArray, pending: FloatArray | None) -> FloatArray:
