@@ -25,7 +25,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Bar:
     """What is known of N assets and q targets at one bar. Not to be changed; freezing it would double the price of making it.
 
