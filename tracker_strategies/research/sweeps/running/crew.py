@@ -172,11 +172,11 @@ class Crew:
         else:
             key = cell.key(self._code)
             deaths = self._deaths.setdefault(key, [])
-            deaths.append(_ending(exit_code))
+            deaths.append(f"{_ending(exit_code)}{where}")
             if len(deaths) < TRIES:  # somebody else may have been the cause
                 return
             # each way it died once: one of them may have been an accident, the other is the cell's own
-            problem = CellDiedError(f"its process died, {TRIES} times: {', then '.join(dict.fromkeys(deaths))}{where}")
+            problem = CellDiedError(f"its process died, {TRIES} times: {', then '.join(dict.fromkeys(deaths))}")
         self._again.remove(first)
         row = failed(describe(cell, self._code), problem)
         yield row | {"seconds": time.monotonic() - process.since, "worker": f"{socket.gethostname()}:{process.pid}"}
