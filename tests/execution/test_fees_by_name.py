@@ -2,19 +2,23 @@
 
 import json
 
+import backtrader as bt
 import numpy as np
 import pytest
 
+from datafeeds import SingleIndexData
 from tests.markets import random_panel
 from tests.papertrade.harness import books_balance, decided_weights, folder, open_account, step_through, values
 from tracker_strategies import Account, orders_for
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.commission import charge
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.named_costs import fees_in_words, named
 from tracker_strategies.papertrade.views.report import report_of
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
+from tracker_strategies.strategies import PATracker
 
 __all__ = ["folder"]
 
@@ -147,3 +151,54 @@ def test_a_caption_says_what_names_pay():
     many = {f"S{i}": {"bps": 1.0} for i in range(5)}
     assert fees_in_words(many).endswith("and 2 more)")
     assert named(GENERAL, None, PANEL.symbols) is GENERAL
+
+
+# -- several runs, several trackers ----------
+
+
+def _values(chosen, capital=None):
+    """What a cerebro is worth after one run for each of these fees, with one broker."""
+    cerebro = bt.Cerebro()
+    SingleIndexData(GAPS).add_to(cerebro)
+    charge(cerebro.broker, GENERAL)
+    cerebro.addanalyzer(Worth, _name="worth")
+    cerebro.optstrategy(PATracker, fees=chosen, capital=capital)
+    return [run[0].analyzers.worth.rets.value for run in cerebro.run(maxcpus=1)]
+
+
+class Worth(bt.Analyzer):
+    def stop(self):
+        self.rets.value = self.strategy.broker.getvalue()
+
+
+def test_fees_of_one_run_are_not_those_of_the_next():
+    dear, dearer = {"*": {"bps": 50}}, {"*": {"bps": 90}}
+    alone = [_values([fees])[0] for fees in (dear, None, dearer)]
+    assert _values([dear, None, dearer]) == alone
+    assert len(set(alone)) == 3
+
+
+@pytest.mark.parametrize("fill", ["next_open", "close", "open"])
+@pytest.mark.parametrize("first", [True, False])
+def test_fees_that_one_tracker_names_are_those_of_the_account(fill, first):
+    """Whichever of two trackers comes first, both plan with what the broker charges: no order is refused, no cash is short."""
+    cerebro = bt.Cerebro()
+    SingleIndexData(GAPS).add_to(cerebro)
+    charge(cerebro.broker, GENERAL)
+    for named_here in (first, not first):
+        cerebro.addstrategy(PATracker, fill=fill, capital=0.5, fees={"*": {"bps": 60}} if named_here else None)
+    cerebro.addanalyzer(Refused, _name="refused")
+    for strategy in cerebro.run():
+        assert strategy.analyzers.refused.rets.count == 0
+        assert strategy.analyzers.refused.rets.least > -1e-3
+
+
+class Refused(bt.Analyzer):
+    def start(self):
+        self.rets.count, self.rets.least = 0, float("inf")
+
+    def notify_order(self, order):
+        self.rets.count += order.status in (order.Margin, order.Rejected)
+
+    def next(self):
+        self.rets.least = min(self.rets.least, self.strategy.route.part.cash)

@@ -45,6 +45,10 @@ class TrackerCommission(bt.CommInfoBase):
         return size * (newprice - price) if size else 0.0
 
 
+class FeesOfRun(TrackerCommission):
+    """What a name pays in one run, because a param of a tracker says so: the next run of the same broker begins without it."""
+
+
 def charge(broker: Any, costs: CostModel) -> None:
     """Make a backtrader broker charge these costs, for every data."""
     broker.addcommissioninfo(TrackerCommission(costs=costs))
@@ -53,8 +57,10 @@ def charge(broker: Any, costs: CostModel) -> None:
     broker.set_slippage_perc(slip, slip_open=True, slip_match=True, slip_out=True)
 
 
-def charge_by_name(broker: Any, costs: CostModel, names: Sequence[str]) -> None:
+def charge_by_name(broker: Any, costs: CostModel, names: Sequence[str], *, of_run: bool = False) -> None:
     """Make a broker charge each of these names what it pays, where that differs from name to name; nothing without names.
+
+    With `of_run`, until the next run begins: :func:`costs_of_run`.
 
     Raises
     ------
@@ -63,11 +69,13 @@ def charge_by_name(broker: Any, costs: CostModel, names: Sequence[str]) -> None:
     """
     if not isinstance(costs, NamedCosts) or not names:
         return
+    kind = FeesOfRun if of_run else TrackerCommission
     for name, own in zip(names, costs.each, strict=True):
         known = broker.comminfo.get(name)
-        if known is not None and not (isinstance(known, TrackerCommission) and known.p.costs == own):
+        if known is None:
+            broker.addcommissioninfo(kind(costs=own), name=name)
+        elif not (isinstance(known, TrackerCommission) and known.p.costs == own):
             raise ParameterError(f"fees: the broker has a commission for {name} already; keep one of them")
-        broker.addcommissioninfo(TrackerCommission(costs=own), name=name)
 
 
 def charged(broker: Any) -> CostModel | None:
@@ -144,6 +152,14 @@ def costs_of(broker: Any, assets: Sequence[Any] = ()) -> CostModel:
     if others and len(assets):
         return NamedCosts.of([_simple_costs(broker.getcommissioninfo(d), slippage) for d in assets], slippage)
     return _simple_costs(default, slippage)
+
+
+def costs_of_run(broker: Any, assets: Sequence[Any], *, first: bool) -> CostModel:
+    """The same when a tracker is made; the first of a run takes away the fees by name that the run before has left."""
+    if first:
+        for name in [name for name, scheme in broker.comminfo.items() if isinstance(scheme, FeesOfRun)]:
+            del broker.comminfo[name]
+    return costs_of(broker, assets)
 
 
 def _simple_costs(scheme: Any, slippage: float) -> CostModel:

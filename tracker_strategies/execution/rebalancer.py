@@ -200,7 +200,7 @@ class Rebalancer:
             if b"\x01" in small.tobytes():  # any() takes ten times as long
                 change[small] = 0.0
             # Else what the search for s has added up tells what the plan costs.
-            elif cash + costs.charged(s * whole * value - have, gross)[0] >= 0.5 * dust:
+            elif cash + costs.charged(s * whole * value - have, gross)[0] >= 0.5 * dust and absolute(change) < np.inf:
                 return change
             if cash + costs.cash_flow(change, prices) >= 0.0:
                 return change

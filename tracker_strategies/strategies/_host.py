@@ -24,6 +24,10 @@ class HostedStrategy(bt.Strategy):
     #: Whether bars are rows of a panel.
     _rows: bool
 
+    def _before(self) -> list[Any]:
+        """The trackers that were added before this one."""
+        return [s for s in self.cerebro.runningstrats if isinstance(s, HostedStrategy)]
+
     def _start(self) -> None:
         super()._start()
         guard_first_bars(self)

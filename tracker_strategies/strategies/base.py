@@ -13,7 +13,7 @@ from tracker_strategies.algorithms import OnlineAlgorithm
 from tracker_strategies.errors import ParameterError, UniverseError
 from tracker_strategies.execution.basket.broker import host
 from tracker_strategies.execution.basket.part import Part, share_of
-from tracker_strategies.execution.commission import charge_by_name, costs_of
+from tracker_strategies.execution.commission import charge_by_name, costs_of, costs_of_run
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import Bar, PanelGate, gate_for
@@ -49,8 +49,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     """Holds the weights of an online algorithm, bar by bar. Subclasses say which: see :meth:`make_algorithm`.
 
     At the close of bar t it knows x_t, the returns of the assets since bar t-1, and y_t, the return of the index. The algorithm
-    turns them into w_{t+1}, the weights for the time after t. The orders for these weights fill as set by ``fill``. On the first
-    bar the start weights are bought.
+    turns them into w_{t+1}, the weights for the time after t; ``fill`` says when orders fill. The first bar buys start weights.
 
     The feeds may be those of a :class:`datafeeds.SingleIndexData` (fast) or any backtrader feeds. A name on holiday or halted
     keeps its weight and is not traded; one that lists later enters at weight 0 after ``listing_warmup`` bars; one without a bar
@@ -76,8 +75,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         ``max_names_per_group``, ``unmapped``, ``exclude``, ``only``, ``freeze``, ``min_cash``, ``max_turnover``,
         ``entry_turnover``, ``lot``, ``band``, ``cost_aware``, ``headroom``, ``cure``, ``fees``
       - ``max_tracking_error`` (None): budget for the tracking error per year, 0.02 or "2%", to which a tilt is reduced; for
-        strategies that have a tilt. See :class:`~tracker_strategies.algorithms.Budgeted`. ``te_budget``, which was per bar, and
-        ``budget_bars`` are refused
+        strategies with a tilt (:class:`~tracker_strategies.algorithms.Budgeted`). ``te_budget`` and ``budget_bars`` are refused
       - ``fill`` ("next_open"): "next_open", "open" or "close"; see :class:`~tracker_strategies.execution.timing.FillMode`
       - ``max_participation`` (None): largest share of a bar's volume that one order may fill, 0.1 or "10%"; ``unfilled``
         ("carry"): the rest is sent again on the next bars until the next rebalance, or "drop": it is cancelled
@@ -169,7 +167,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             raise UniverseError(f"the target {self.targets[0]._name!r} is the only feed; add the assets to invest in as feeds")
         self.symbols: tuple[str, ...] = getattr(self.assets, "symbols", None) or tuple(d._name for d in self.assets)
         settle_feeds(type(self), self.p, self.targets[0], self.assets)
-        self.tracker = self.make_tracker(self.p, self.symbols, costs_of(self.broker, self.assets), len(self.targets))
+        costs = costs_of_run(self.broker, self.assets, first=not self._before())
+        self.tracker = self.make_tracker(self.p, self.symbols, costs, len(self.targets))
         self._open_route()
 
     @classmethod
@@ -248,17 +247,18 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         self.gate = gate_for(self.assets, self.targets)
         self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
-        charge_by_name(broker, self.tracker.rebalancer.costs, self.symbols if self.p.fees else ())
+        if self.p.fees:
+            charge_by_name(broker, self.tracker.rebalancer.costs, self.symbols, of_run=True)
+            for other in self._before():  # the account's fees are theirs, too
+                other.read_costs()
         if self.tracker.liquidity is not None:
             check_filler(self.tracker.liquidity, broker)
             self.gate.measure(self.p.bars_per_year)
-        others = [s.route.part.capital for s in self.cerebro.runningstrats if isinstance(s, TrackerStrategy)]
-        capital = share_of(self.p.capital, others, broker)
+        capital = share_of(self.p.capital, [other.route.part.capital for other in self._before()], broker)
         part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
         self.route = TrackerRoute(self, part, flows_of(self.p.cash_flows))
-        alone = len(self.cerebro.strats) == 1 and part.capital is None
-        if self.p.broker == "basket" and self._rows and alone:
+        if self.p.broker == "basket" and self._rows and len(self.cerebro.strats) == 1 and part.capital is None:
             broker.open_lane(part, self.gate, self.tracker.rebalancer.costs)
         if (held := settle_holdings(self.p, self.symbols)) is not None:
             begin_with(self, part, held)
