@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -21,9 +22,13 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _SHORT = {"s": "second", "min": "minute", "h": "hour", "d": "day", "w": "week", "m": "month", "q": "quarter", "y": "year"}
 _WINDOW = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 #: Units of bars of a day or longer: calendar days from one bar to the next, holidays among them, and the days of one unit.
-_COARSE = {"day": (0.0, 5.0), "week": (5.0, 20.0), "month": (20.0, 45.0), "quarter": (45.0, 200.0), "year": (200.0, 800.0)}
+_COARSE = {"day": (0.5, 5.0), "week": (5.0, 20.0), "month": (20.0, 45.0), "quarter": (45.0, 200.0), "year": (200.0, 800.0)}
 #: Gaps in a row that make a stretch of bars of one length; fewer are holidays and halts.
 _STRETCH = 4
+#: Share of the bars that have one length, or stand in stretches of one; with fewer, bars are irregular.
+_MOST = 0.75
+#: Share of the bars of one length that stand in stretches; with fewer, they are gaps between bars of another.
+_FEW = 0.25
 #: Fewer distances do not tell that bars are irregular.
 _ENOUGH = 12
 WINDOWS = 'a number of bars such as 20, or a time such as "20 sessions", "3 months" or "1y"'
@@ -160,7 +165,7 @@ class BarLength:
         unit = next((name for name, (_, most) in _COARSE.items() if gap <= most), "year")
         size = max(1, round(gap / 7.0)) if unit == "week" else 1
         low, high = _COARSE[unit]
-        if len(gaps) >= _ENOUGH and np.mean((gaps >= low) & (gaps <= high)) < 0.75:
+        if len(gaps) >= _ENOUGH and np.mean((gaps >= low) & (gaps <= high)) < _MOST:
             span = float(gaps.sum()) / 365.25
             return cls("irregular", 1, len(gaps) / span)
         return cls(unit, size, PER_YEAR[unit] / size)
@@ -229,7 +234,8 @@ def _named(length: float | str) -> str:
 def _stretches(dates: Dates) -> list[tuple[int, float | str]]:
     """Where bars of each length first stand for a while: row and length, in seconds or as the name of a unit.
 
-    Within days it is the greatest common divisor of the distances: thin trading leaves bars out and does not change it.
+    Within days it is the greatest common divisor of the distances: thin trading leaves bars out and does not change it. There are
+    none where lengths change all the time.
     """
     if len(dates) <= 2 * _STRETCH:
         return []
@@ -246,11 +252,16 @@ def _stretches(dates: Dates) -> list[tuple[int, float | str]]:
         gaps = np.diff(days).astype(np.int64)
         for row, gap in enumerate(gaps.tolist()):
             labels.append((row, next((name for name, (_, most) in _COARSE.items() if gap <= most), "year")))
-    found: dict[float | str, int] = {}
+    begins: dict[float | str, int] = {}
+    within, total = Counter[float | str](), Counter(length for _, length in labels)
     start = 0
     for k in range(1, len(labels) + 1):
         if k == len(labels) or labels[k][1] != labels[start][1]:
             if k - start >= _STRETCH:
-                found.setdefault(labels[start][1], labels[start][0])
+                begins.setdefault(labels[start][1], labels[start][0])
+                within[labels[start][1]] += k - start
             start = k
-    return sorted(((row, length) for length, row in found.items()), key=lambda stretch: stretch[0])
+    if within.total() < _MOST * len(labels):
+        return []
+    stand = ((row, length) for length, row in begins.items() if within[length] >= _FEW * total[length])  # others by chance
+    return sorted(stand, key=lambda stretch: stretch[0])
