@@ -83,6 +83,11 @@ class BarLength:
         """The name of one bar in a sentence: minute, day, week, "bar of 5 minutes"; "bar" if bars are irregular."""
         return "bar" if self.unit == "irregular" else self.unit if self.size == 1 else f"bar of {self}"
 
+    @property
+    def kind(self) -> str:
+        """What the bars are, in a sentence: "bars of 5 minutes", "irregular bars"."""
+        return "irregular bars" if self.unit == "irregular" else f"bars of {self}"
+
     def count(self, bars: int) -> str:
         """A number of bars in words: 63 days, 1 week, 78 bars of 5 minutes."""
         one, _, rest = self.word.partition(" ")
@@ -115,9 +120,13 @@ class BarLength:
             raise ParameterError(f"{name}={window!r} must be {WINDOWS}")
         bars = float(read[1]) * self._of(unit, name, window)
         if bars < 0.5 and float(read[1]):
-            raise ParameterError(f"{name}={window!r} is less than one bar of {self}; give at least one bar, or finer data")
+            raise ParameterError(
+                f"{name}={window!r} is less than one bar: the data have {self.kind}; give at least one bar, or finer data"
+            )
         if round(bars) < least:
-            raise ParameterError(f"{name}={window!r} is only {round(bars)} bars of {self}; at least {least} are needed")
+            raise ParameterError(
+                f"{name}={window!r} is only {round(bars)} bars, because the data have {self.kind}; at least {least} are needed"
+            )
         return round(bars)
 
     def _of(self, unit: str, name: str, window: str) -> float:
@@ -127,7 +136,7 @@ class BarLength:
         if unit in _SECONDS:
             if math.isnan(self.seconds):
                 raise ParameterError(
-                    f"{name}={window!r} needs bars of minutes or hours, but the data have bars of {self}; give it in bars, "
+                    f"{name}={window!r} needs bars of minutes or hours, but the data have {self.kind}; give it in bars, "
                     "sessions or months"
                 )
             return _SECONDS[unit] / self.seconds

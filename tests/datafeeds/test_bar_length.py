@@ -85,7 +85,7 @@ def test_a_few_bars_per_day_at_any_time_are_not_days():
 
 def test_weeks_among_days_with_long_holidays_are_still_mixed():
     years = [dates("B", 200, f"{year}-01-04") for year in range(2010, 2020)]  # a break of months in each
-    with pytest.raises(DataError, match="1 day.*1 week"):
+    with pytest.raises(DataError, match=r"1 day.*1 week"):
         BarLength.of(np.concatenate([*years, dates("W-FRI", 8, "2020-01-03")]))
 
 

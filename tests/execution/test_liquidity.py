@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from datafeeds import IndexData, MarketPanel, open_source, synthetic_market
 from tests.markets import SHARED, ordinary_feeds
 from tracker_strategies import Account, orders_for
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.pages.words import why_unscored
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.analysis.runfolder import read_run, write_run
@@ -157,6 +159,17 @@ def test_lots_stay_whole_and_a_sell_that_does_not_fill_keeps_its_slot() -> None:
     assert (record.orders["size"] % 10 == 0).all()
     assert ((record.weights > 0).sum(axis=1) <= 3).all()
     assert record.metrics()["unfilled"] > 0.1
+
+
+def test_an_account_that_the_market_kept_from_its_target_is_told_so() -> None:
+    panel = market()
+    for run in (backtest, replay):
+        large = run(panel, "equal-weight", {"max_participation": 0.1}, cash=1e13)
+        assert large.metrics()["n_bars"] == 0
+        assert re.match(r"because the market did not take (99\.\d+|100) % .*give it less cash", why_unscored(large))
+        young = run(panel.rows(0, 5), "equal-weight", {"impact": "sqrt"}, cash=1e4)
+        assert not len(young.orders)
+        assert "so few sessions do not tell how much an order moves the price: give more bars" in why_unscored(young)
 
 
 def test_cash_never_goes_below_zero() -> None:
