@@ -82,7 +82,9 @@ def _blocks(above: Sequence[Sequence[str]], row: Sequence[str], dates: Sequence[
     known = {part_of(field) for block in made for _, field in block.fields}
     if not known & {"close", "adj_close"}:
         held = ", ".join(dict.fromkeys(field for block in made for _, field in block.fields)) or "no field"
-        raise UniverseError(f"every security has dates of its own and {held[:80]}, which is not a price; paste PX_LAST (or close)")
+        raise UniverseError(
+            f"every security has dates of its own and {held[:80]}, which is not a price; paste PX_LAST (or close)"
+        )
     return _checked(made)
 
 
