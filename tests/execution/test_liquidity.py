@@ -309,6 +309,17 @@ def test_data_without_volume_are_refused_by_name(tmp_path: Path) -> None:
         replay(replace(full, volume=silent), "pa", BOTH)
 
 
+def test_a_volume_below_zero_is_named() -> None:
+    panel = market(n_bars=30)
+    assert panel.volume is not None
+    volume = panel.volume.copy()
+    volume[3, 1] = -3.0
+    with pytest.raises(
+        DataError, match=rf"volume of {panel.symbols[1]} on {panel.day(3)} is -3; it must be a finite number >= 0"
+    ):
+        replace(panel, volume=volume)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
