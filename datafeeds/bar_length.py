@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -21,9 +22,13 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _SHORT = {"s": "second", "min": "minute", "h": "hour", "d": "day", "w": "week", "m": "month", "q": "quarter", "y": "year"}
 _WINDOW = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 #: Units of bars of a day or longer: calendar days from one bar to the next, holidays among them, and the days of one unit.
-_COARSE = {"day": (0.0, 5.0), "week": (5.0, 20.0), "month": (20.0, 45.0), "quarter": (45.0, 200.0), "year": (200.0, 800.0)}
+_COARSE = {"day": (0.5, 5.0), "week": (5.0, 20.0), "month": (20.0, 45.0), "quarter": (45.0, 200.0), "year": (200.0, 800.0)}
 #: Gaps in a row that make a stretch of bars of one length; fewer are holidays and halts.
 _STRETCH = 4
+#: Share of the bars that have one length, or stand in stretches of one; with fewer, bars are irregular.
+_MOST = 0.75
+#: Share of the bars of one length that stand in stretches; with fewer, they are gaps between bars of another.
+_FEW = 0.25
 #: Fewer distances do not tell that bars are irregular.
 _ENOUGH = 12
 WINDOWS = 'a number of bars such as 20, or a time such as "20 sessions", "3 months" or "1y"'
@@ -78,6 +83,11 @@ class BarLength:
         """The name of one bar in a sentence: minute, day, week, "bar of 5 minutes"; "bar" if bars are irregular."""
         return "bar" if self.unit == "irregular" else self.unit if self.size == 1 else f"bar of {self}"
 
+    @property
+    def kind(self) -> str:
+        """What the bars are, in a sentence: "bars of 5 minutes", "irregular bars"."""
+        return "irregular bars" if self.unit == "irregular" else f"bars of {self}"
+
     def count(self, bars: int) -> str:
         """A number of bars in words: 63 days, 1 week, 78 bars of 5 minutes."""
         one, _, rest = self.word.partition(" ")
@@ -110,9 +120,13 @@ class BarLength:
             raise ParameterError(f"{name}={window!r} must be {WINDOWS}")
         bars = float(read[1]) * self._of(unit, name, window)
         if bars < 0.5 and float(read[1]):
-            raise ParameterError(f"{name}={window!r} is less than one bar of {self}; give at least one bar, or finer data")
+            raise ParameterError(
+                f"{name}={window!r} is less than one bar: the data have {self.kind}; give at least one bar, or finer data"
+            )
         if round(bars) < least:
-            raise ParameterError(f"{name}={window!r} is only {round(bars)} bars of {self}; at least {least} are needed")
+            raise ParameterError(
+                f"{name}={window!r} is only {round(bars)} bars, because the data have {self.kind}; at least {least} are needed"
+            )
         return round(bars)
 
     def _of(self, unit: str, name: str, window: str) -> float:
@@ -122,7 +136,7 @@ class BarLength:
         if unit in _SECONDS:
             if math.isnan(self.seconds):
                 raise ParameterError(
-                    f"{name}={window!r} needs bars of minutes or hours, but the data have bars of {self}; give it in bars, "
+                    f"{name}={window!r} needs bars of minutes or hours, but the data have {self.kind}; give it in bars, "
                     "sessions or months"
                 )
             return _SECONDS[unit] / self.seconds
@@ -160,7 +174,7 @@ class BarLength:
         unit = next((name for name, (_, most) in _COARSE.items() if gap <= most), "year")
         size = max(1, round(gap / 7.0)) if unit == "week" else 1
         low, high = _COARSE[unit]
-        if len(gaps) >= _ENOUGH and np.mean((gaps >= low) & (gaps <= high)) < 0.75:
+        if len(gaps) >= _ENOUGH and np.mean((gaps >= low) & (gaps <= high)) < _MOST:
             span = float(gaps.sum()) / 365.25
             return cls("irregular", 1, len(gaps) / span)
         return cls(unit, size, PER_YEAR[unit] / size)
@@ -229,7 +243,8 @@ def _named(length: float | str) -> str:
 def _stretches(dates: Dates) -> list[tuple[int, float | str]]:
     """Where bars of each length first stand for a while: row and length, in seconds or as the name of a unit.
 
-    Within days it is the greatest common divisor of the distances: thin trading leaves bars out and does not change it.
+    Within days it is the greatest common divisor of the distances: thin trading leaves bars out and does not change it. There are
+    none where lengths change all the time.
     """
     if len(dates) <= 2 * _STRETCH:
         return []
@@ -246,11 +261,16 @@ def _stretches(dates: Dates) -> list[tuple[int, float | str]]:
         gaps = np.diff(days).astype(np.int64)
         for row, gap in enumerate(gaps.tolist()):
             labels.append((row, next((name for name, (_, most) in _COARSE.items() if gap <= most), "year")))
-    found: dict[float | str, int] = {}
+    begins: dict[float | str, int] = {}
+    within, total = Counter[float | str](), Counter(length for _, length in labels)
     start = 0
     for k in range(1, len(labels) + 1):
         if k == len(labels) or labels[k][1] != labels[start][1]:
             if k - start >= _STRETCH:
-                found.setdefault(labels[start][1], labels[start][0])
+                begins.setdefault(labels[start][1], labels[start][0])
+                within[labels[start][1]] += k - start
             start = k
-    return sorted(((row, length) for length, row in found.items()), key=lambda stretch: stretch[0])
+    if within.total() < _MOST * len(labels):
+        return []
+    stand = ((row, length) for length, row in begins.items() if within[length] >= _FEW * total[length])  # others by chance
+    return sorted(stand, key=lambda stretch: stretch[0])

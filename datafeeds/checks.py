@@ -79,7 +79,7 @@ def check_matrix(
                 "treats such dates as holidays, and drops the dates before its first and after its last value)"
             )
         raise DataError(
-            f"{what} of {names[i]} on {moment(dates[t])} is {got:g}; it must be a {'positive ' if positive else ''}finite number"
+            f"{what} of {names[i]} on {moment(dates[t])} is {got:g}; it must be a finite number {'> 0' if positive else '>= 0'}"
         )
     return matrix
 

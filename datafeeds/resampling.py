@@ -45,7 +45,7 @@ def resample(panel: MarketPanel, to: str) -> MarketPanel:
     finest = BarLength.usual(panel.dates)
     finer = not finest.intraday or wanted.seconds < finest.seconds if wanted.intraday else wanted.per_year > finest.per_year
     if finer:
-        raise DataError(f"bars cannot be made finer: {panel.source} has bars of {finest}, but bars of {wanted} were asked for")
+        raise DataError(f"bars cannot be made finer: {panel.source} has {finest.kind}, but {wanted.kind} were asked for")
     period, dates = _periods(panel.dates, wanted)
     starts = np.flatnonzero(np.r_[True, period[1:] != period[:-1]])
     ends = np.r_[starts[1:], panel.n_bars] - 1

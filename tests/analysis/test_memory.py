@@ -37,10 +37,11 @@ def peak(panel, **limits):
     return most
 
 
+@pytest.mark.parametrize("limits", [{}, {"max_weight": 0.9}], ids=["free", "limits"])
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
-def test_memory_grows_by_at_most_200_bytes_per_bar_whatever_the_names(gaps):
-    peak(minutes(200, 3, gaps=gaps))  # what is loaded and remembered once
-    short, long = (peak(minutes(bars, 24, gaps=gaps)) for bars in (1000, 4000))
+def test_memory_grows_by_at_most_200_bytes_per_bar_whatever_the_names(gaps, limits):
+    peak(minutes(200, 3, gaps=gaps), **limits)  # what is loaded and remembered once
+    short, long = (peak(minutes(bars, 24, gaps=gaps), **limits) for bars in (1000, 4000))
     assert long - short < 200 * 3000, "one number for each bar and name would be 192 alone"
 
 

@@ -62,6 +62,34 @@ def test_irregular_bars_count_as_many_as_there_are():
 
 
 @pytest.mark.parametrize(
+    ("share", "told"), [(0.7, "1 day"), (0.5, "1 day"), (0.3, "irregular"), (0.1, "irregular"), (0.04, "irregular")]
+)
+def test_days_without_order_are_irregular_and_not_mixed(share, told):
+    days = dates("B", 2600, "2015-01-01")
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        some = days[rng.random(len(days)) < share]
+        length = BarLength.of(some)
+        assert str(length) == told
+        years = (some[-1] - some[0]) / np.timedelta64(1, "D") / 365.25
+        assert length.per_year == pytest.approx(252 if told == "1 day" else (len(some) - 1) / years)
+
+
+def test_a_few_bars_per_day_at_any_time_are_not_days():
+    every = session_minutes("2024-01-02", "2024-03-29")
+    some = every[np.random.default_rng(0).random(len(every)) < 0.005]
+    length = BarLength.of(some)
+    assert (str(length), length.intraday) == ("irregular", True)
+    assert length.per_session == pytest.approx(len(some) / len(np.unique(some.astype("datetime64[D]"))))
+
+
+def test_weeks_among_days_with_long_holidays_are_still_mixed():
+    years = [dates("B", 200, f"{year}-01-04") for year in range(2010, 2020)]  # a break of months in each
+    with pytest.raises(DataError, match=r"1 day.*1 week"):
+        BarLength.of(np.concatenate([*years, dates("W-FRI", 8, "2020-01-03")]))
+
+
+@pytest.mark.parametrize(
     ("first", "then", "told"),
     [
         (lambda: session_minutes("2024-03-04", "2024-03-08"), lambda: dates("B", 20, "2024-03-11"), "1 minute.*1 day"),

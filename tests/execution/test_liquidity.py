@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from datafeeds import IndexData, MarketPanel, open_source, synthetic_market
 from tests.markets import SHARED, ordinary_feeds
 from tracker_strategies import Account, orders_for
 from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnalyzer
+from tracker_strategies.analysis.pages.words import why_unscored
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.analysis.runfolder import read_run, write_run
@@ -159,6 +161,17 @@ def test_lots_stay_whole_and_a_sell_that_does_not_fill_keeps_its_slot() -> None:
     assert record.metrics()["unfilled"] > 0.1
 
 
+def test_an_account_that_the_market_kept_from_its_target_is_told_so() -> None:
+    panel = market()
+    for run in (backtest, replay):
+        large = run(panel, "equal-weight", {"max_participation": 0.1}, cash=1e13)
+        assert large.metrics()["n_bars"] == 0
+        assert re.match(r"because the market did not take (99\.\d+|100) % .*give it less cash", why_unscored(large))
+        young = run(panel.rows(0, 5), "equal-weight", {"impact": "sqrt"}, cash=1e4)
+        assert not len(young.orders)
+        assert "so few sessions do not tell how much an order moves the price: give more bars" in why_unscored(young)
+
+
 def test_cash_never_goes_below_zero() -> None:
     for seed in range(3):
         record = backtest(market(seed), "pa", {**BOTH, "impact_coefficient": 3.0}, cash=1e8, costs=COSTS)
@@ -294,6 +307,17 @@ def test_data_without_volume_are_refused_by_name(tmp_path: Path) -> None:
     silent[:, 3] = 0.0
     with pytest.raises(DataError, match="S003 has no volume"):
         replay(replace(full, volume=silent), "pa", BOTH)
+
+
+def test_a_volume_below_zero_is_named() -> None:
+    panel = market(n_bars=30)
+    assert panel.volume is not None
+    volume = panel.volume.copy()
+    volume[3, 1] = -3.0
+    with pytest.raises(
+        DataError, match=rf"volume of {panel.symbols[1]} on {panel.day(3)} is -3; it must be a finite number >= 0"
+    ):
+        replace(panel, volume=volume)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_what_is_known_of_nights_goes_through_a_checkpoint(panel):
 def test_what_it_cannot_do_is_refused_by_name(panel):
     with pytest.raises(ParameterError, match="overnight must be one of learn, scale, skip, got 'nap'"):
         replay(panel, "pa", {"overnight": "nap"})
-    with pytest.raises(ParameterError, match="overnight='skip' needs bars shorter than a day, but these bars are of 1 day"):
+    with pytest.raises(ParameterError, match="overnight='skip' needs bars shorter than a day, but the data have bars of 1 day"):
         replay(random_panel(30, 3, seed=1), "pa", {"overnight": "skip"})
     for strategy, more in (("ensemble", {}), ("pa", {"coordinates": "shares"})):
         with pytest.raises(ParameterError, match="overnight='scale' needs coordinates='weights'"):

@@ -112,6 +112,10 @@ def test_on_days_and_longer_every_bar_ends_with_a_session():
 def test_a_schedule_within_the_day_is_refused_on_days(run, every):
     with pytest.raises(ParameterError, match=f"rebalance='{every}' never happens on bars of 1 day.*session-close"):
         run(random_panel(40, 3, seed=2), "pa", {"rebalance": every})
+    frame = random_panel(400, 3, seed=2).to_frame()
+    some = MarketPanel.from_frame(frame[np.random.default_rng(0).random(400) < 0.1])
+    with pytest.raises(ParameterError, match=f"rebalance='{every}' never happens on irregular bars: it needs"):
+        run(some, "pa", {"rebalance": every})
 
 
 @pytest.mark.parametrize("run", [backtest, replay])
@@ -135,6 +139,7 @@ def test_windows_longer_than_the_data_are_said(run):
     for params, words in (
         ({"listing_warmup": "1y"}, r"listing_warmup='1y' is longer than the data: 252 bars, but there are only 40"),
         ({"rebalance": 50}, r"rebalance=50 is more than the 40 bars of the data: only the first bar trades"),
+        ({"rebalance": "1y"}, r"rebalance='1y', \d+ bars, is more than the 40 bars of the data: only the first bar trades"),
     ):
         with pytest.warns(DataWarning, match=words):
             run(panel, "pa", params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,10 @@ class AccountRows:
     ----------
     value, flow, carried : array of float
         At the close; the cash booked on the bar, and what that counts at the close (empty as long as it is
-        the same), where not all fills are looked at.
+        the same), where not all fills are looked at. Flow ends with the latest bar with cash booked: :func:`whole`.
     traded, paid : array of float
-        Value of the fills over the value at the close before; commission and slippage in money.
+        Value of the fills over the value at the close before; commission and slippage in money. They end with the latest bar
+        with a fill: :func:`whole`.
     unfilled : array of float
         Value of the orders that the market did not take, over the value at the close before; empty where it takes all.
     """
@@ -72,8 +74,9 @@ class AccountRows:
             return False
         value = self._watch.value()
         self._early, self.fills = None, fills
-        self.traded.append(0.0 if fills is None else fills.traded / (self.value[-1] if self.value else value))
-        self.paid.append(0.0 if fills is None else fills.paid)
+        if fills is not None:
+            _put(self.traded, len(self.value), fills.traded / (self.value[-1] if self.value else value))
+            _put(self.paid, len(self.value), fills.paid)
         if self.tracker is not None and self.tracker.liquidity is not None:
             self.unfilled.append(self.tracker.unfilled / self.value[-1] if self.value else 0.0)
         self.value.append(value)
@@ -85,12 +88,14 @@ class AccountRows:
         return True
 
     def _book(self, value: float) -> None:
-        self.flow.append(self._booked)
+        now = len(self.value) - 1
+        if self._booked:
+            _put(self.flow, now, self._booked)
         at_fills: tuple[float, float] | None = getattr(self.route, "booked", None)
         carried = self._booked if at_fills is None else carried_to_close(*at_fills, value, self._booked - at_fills[0])
         if self.carried or carried != self._booked:
-            self.carried.extend(self.flow[len(self.carried) : -1])
-            self.carried.append(carried)
+            self.carried.extend(self.flow[len(self.carried) : now])
+            _put(self.carried, now, carried)
 
     def _see(self, fills: Fills | None, value: float) -> None:
         tracker = self.tracker
@@ -121,17 +126,31 @@ class AccountRows:
     @property
     def newest_carried(self) -> float:
         """The flow of the newest row, carried to its close."""
-        return (self.carried or self.flow)[-1]
+        column = self.carried or self.flow
+        return column[-1] if len(column) == len(self.value) else 0.0
 
     @property
     def columns(self) -> tuple[array[float], ...]:
-        """Value, flow, carried, traded and paid, which grow with every row."""
+        """Value, flow, carried, traded and paid, which grow with the rows."""
         return self.value, self.flow, self.carried, self.traded, self.paid
 
     @property
     def entry(self) -> Entry:
         """How the account got to its target."""
         return self._entry.entry
+
+
+def _put(column: array[float], row: int, number: float) -> None:
+    """A number in its row of a column that ends before it, after zeros."""
+    column.extend(repeat(0.0, row - len(column)))
+    column.append(number)
+
+
+def whole(column: array[float], n_bars: int) -> FloatArray:
+    """(T,) a column that ends before its last zeros, with them."""
+    made = np.zeros(n_bars)
+    made[: len(column)] = column
+    return made
 
 
 def figures(record: RunRecord, keys: Iterable[str]) -> OrderedDict[str, float]:
@@ -150,10 +169,10 @@ def bare_record(analyzer: Any, index: FloatArray, weights: FloatArray, **more: A
         value=np.array(analyzer._value),
         index=index,
         weights=weights,
-        turnover=np.array(analyzer._traded),
-        cost=np.array(analyzer._paid),
+        turnover=whole(analyzer._traded, len(dates)),
+        cost=whole(analyzer._paid, len(dates)),
         orders=order_table((), ()),
-        flow=np.array(analyzer._flow) if any(analyzer._flow) else None,
+        flow=whole(analyzer._flow, len(dates)) if analyzer._flow else None,
         carried=np.array(analyzer._carried) if analyzer._carried else None,
         entry=analyzer.entry,
         **named,

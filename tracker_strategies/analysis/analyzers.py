@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tracker_strategies.analysis.account_rows import AccountRows, bare_record, figures
+from tracker_strategies.analysis.account_rows import AccountRows, bare_record, figures, whole
 from tracker_strategies.analysis.breaches import LimitWatch, breach_table
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.analysis.held_rows import HeldRows, stacked
@@ -99,7 +99,7 @@ class TrackingAnalyzer(bt.Analyzer):
     @property
     def flow(self) -> FloatArray | None:
         """(T,) cash paid in or taken out, booked on the bar; None when there was none."""
-        return np.array(self._flow) if any(self._flow) else None
+        return whole(self._flow, len(self._value)) if self._flow else None
 
     @property
     def carried(self) -> FloatArray | None:
@@ -233,12 +233,12 @@ class HoldingsAnalyzer(bt.Analyzer):
     @property
     def turnover(self) -> FloatArray:
         """(T,) value bought plus sold over the account's value at the previous close."""
-        return np.array(self._traded)
+        return whole(self._traded, len(self._value))
 
     @property
     def cost(self) -> FloatArray:
         """(T,) commission and slippage, in money."""
-        return np.array(self._paid)
+        return whole(self._paid, len(self._value))
 
     @property
     def unfilled(self) -> FloatArray | None:

@@ -46,7 +46,7 @@ class HeldRows:
         self._sizes: list[FloatArray] = []
         self._prices: list[FloatArray] = []
         self._values = array("d")
-        self._counts = array("d")
+        self._counts = array("i")
         self._weights: FloatArray | None = None
 
     def add(self, sizes: FloatArray, prices: FloatArray, value: float) -> None:
@@ -60,7 +60,7 @@ class HeldRows:
     def flush(self) -> None:
         """Count the names of the bars at hand, and forget them."""
         weights = self._made()
-        self._counts.extend(names_held(weights))
+        self._counts.extend(names_held(weights).astype(np.intc))
         for rows in (self._sizes, self._prices, self._values):
             del rows[:]
         if self._see is not None:

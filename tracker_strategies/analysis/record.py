@@ -201,16 +201,14 @@ class RunRecord:
         return self.since(None)
 
     def from_row(self, base: int) -> RunRecord:
-        """The rows from a base on. Nothing was traded on the base row; if the account got to its target at the close of that very
-        bar, the trades belong to its entry, and the base has paid for them.
-        """
+        """The rows from a base on. The base has no trades: those of an entry at its very close are paid for in its value."""
         entry, cut, ends_there = self.entry, slice(base, None), self.entry.at_close and base == self.entry.row
         if base <= 0 and not ends_there:
             return self
-        value, turnover, cost = (array[cut].copy() for array in (self.value, self.turnover, self.cost))
+        value, turnover, cost = self.value[cut], self.turnover[cut].copy(), self.cost[cut].copy()
         turnover[0] = cost[0] = 0.0
         if ends_there and len(value) > 1:
-            value[0] -= cost[1]
+            value = np.r_[value[0] - cost[1], value[1:]]
             turnover[1] = cost[1] = 0.0
             entry = Entry(entry.begin, entry.row, base)
         return replace(
@@ -251,13 +249,14 @@ class RunRecord:
     def _metrics(self, target: int | None) -> dict[str, float]:
         part, (r, y) = self.part, self.scored(target)
         core = dict.fromkeys(METRIC_KEYS, math.nan) | (tracking_metrics(r, y) if len(r) else {"n_bars": 0.0})
+        run = part if len(r) else self.whole or self  # of an account that never got there, all that it tried
+        del r, y  # a year of minutes is long
         if len(part.value) > 1:
             core["turnover"] = float(part.turnover[1:].mean())
             core["cost_bps"] = 1e4 * float((part.cost[1:] / part.value[:-1]).mean())
             core["n_holdings"] = float(part.names_held[1:].mean())
         core["final_value"] = float(part.value[-1])
         core |= {f"breaches_{kind}": float(bars_outside(part.breaches, kind)) for kind in ("active", "passive", "forced")}
-        run = part if len(r) else self.whole or self  # of an account that never got there, all that it tried
         core["unfilled"] = not_taken(run.unfilled, run.turnover)
         core["idle_cash"] = float(part.idle_cash.mean()) if part.breaches is not None else 0.0
         core |= (self.whole or self)._entry_metrics(target)

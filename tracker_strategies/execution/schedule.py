@@ -140,8 +140,10 @@ class Schedule:
         assert self.calendar is not None
         return _close_reached(self.calendar, now)
 
-    def check(self, dates: NDArray[np.datetime64]) -> None:
+    def check(self, dates: NDArray[np.datetime64], given: int | str | None = None) -> None:
         """Refuse a schedule that no bar of a run fires, where its dates are known beforehand, and say what it passes over.
+
+        `given` is how the user wrote a number of bars, such as "1y".
 
         Raises
         ------
@@ -152,7 +154,8 @@ class Schedule:
 
         if isinstance(self.every, int):
             if self.every >= max(2, len(dates)):
-                _say(f"rebalance={self.every} is more than the {len(dates)} bars of the data: only the first bar trades")
+                told = f"{given!r}, {self.every} bars," if isinstance(given, str) else self.every
+                _say(f"rebalance={told} is more than the {len(dates)} bars of the data: only the first bar trades")
             return
         if self.calendar is not None and len(dates) > 1 and np.median(np.diff(dates)) < np.timedelta64(5, "D"):
             self._check_sessions(dates)  # weeks and months may be dated by days on which nothing trades

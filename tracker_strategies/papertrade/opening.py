@@ -98,7 +98,7 @@ def write_account(
         panel = market.open()
     if panel.bar_length.intraday:
         raise ParameterError(
-            f"{panel.source} has bars of {panel.bar_length}, but a paper account decides once per session; make "
+            f"{panel.source} has {panel.bar_length.kind}, but a paper account decides once per session; make "
             "them daily with datafeeds.resample(panel, 'daily'), and append daily bars to the source"
         )
     # Told from the whole source once: the first sessions of an account are too few to tell weeks from months.

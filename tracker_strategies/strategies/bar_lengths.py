@@ -65,8 +65,9 @@ def settle_bars(cls: Any, p: Any, infer: Callable[[], BarLength | None], dates: 
     length = length_for(p, infer())
     p.bars_per_year = None if length is None else length.per_year
     if p.overnight != "learn" and length is not None and not length.intraday:
-        raise ParameterError(f"overnight={p.overnight!r} needs bars shorter than a day, but these bars are of {length}; omit it")
+        raise ParameterError(f"overnight={p.overnight!r} needs bars shorter than a day, but the data have {length.kind}; omit it")
     given = {name: getattr(p, name) for name in cls.windows}
+    rebalance = p.rebalance
     settle_windows(cls, p, length)
     _refuse_gone(p)
     if dates is not None:
@@ -78,7 +79,7 @@ def settle_bars(cls: Any, p: Any, infer: Callable[[], BarLength | None], dates: 
                     DataWarning,
                     stacklevel=3,
                 )
-        Schedule(p.rebalance, p.calendar).check(dates)
+        Schedule(p.rebalance, p.calendar).check(dates, rebalance)
 
 
 def length_for(p: Any, length: BarLength | None) -> BarLength | None:
@@ -113,7 +114,7 @@ def _for_days(rebalance: str, length: BarLength) -> int | str:
         return 1
     if rebalance == "hourly" or ":" in rebalance:
         raise ParameterError(
-            f"rebalance={rebalance!r} never happens on bars of {length}: it needs bars shorter than a day; choose another "
+            f"rebalance={rebalance!r} never happens on {length.kind}: it needs bars shorter than a day; choose another "
             "schedule, such as session-close, daily or weekly"
         )
     return rebalance

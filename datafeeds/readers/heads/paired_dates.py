@@ -82,7 +82,9 @@ def _blocks(above: Sequence[Sequence[str]], row: Sequence[str], dates: Sequence[
     known = {part_of(field) for block in made for _, field in block.fields}
     if not known & {"close", "adj_close"}:
         held = ", ".join(dict.fromkeys(field for block in made for _, field in block.fields)) or "no field"
-        raise UniverseError(f"every security has dates of its own and {held[:80]}, which is no price; paste PX_LAST (or close)")
+        raise UniverseError(
+            f"every security has dates of its own and {held[:80]}, which is not a price; paste PX_LAST (or close)"
+        )
     return _checked(made)
 
 
@@ -108,7 +110,7 @@ def _checked(blocks: Sequence[Block]) -> tuple[Block, ...]:
     for block in blocks:
         for _, field in block.fields:
             if (key := (block.name, part_of(field) or field)) in seen:
-                raise UniverseError(f"{block.name!r} stands twice, with {field} each time; keep one")
+                raise UniverseError(f"{block.name!r} appears twice, with {field} each time; keep one")
             seen.add(key)
     return tuple(blocks)
 

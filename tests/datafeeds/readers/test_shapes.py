@@ -233,7 +233,13 @@ UNKNOWN = (
 REFUSED = {
     "pairs without names": (text(PAIRS), "x.csv", None, UniverseError, "column of dates of its own, and column 1 has no name"),
     "a pair with two names": (text(f"A,B,C,\n{PAIRS}"), "x.csv", None, UniverseError, "column 1 has 'A' and 'B' above it"),
-    "one name for two pairs": (text(f"A,,A,\n{PAIRS}"), "x.csv", None, UniverseError, "'A' stands twice, with PX_LAST each time"),
+    "one name for two pairs": (
+        text(f"A,,A,\n{PAIRS}"),
+        "x.csv",
+        None,
+        UniverseError,
+        "'A' appears twice, with PX_LAST each time",
+    ),
     "pairs of no price": (text(NAMED.replace("LAST", "BID")), "x.csv", None, UniverseError, "PX_BID.*paste PX_LAST"),
     "a price without a date": (
         text(f"{NAMED}2020-01-06,3,,7\n"),

@@ -82,7 +82,7 @@ class ListeningTracker(TrackerStrategy):
 def test_two_percent_a_year_are_two_percent_a_year(markets):
     for length, panel in markets.items():
         Listening.heard.clear()
-        with pytest.warns(FutureWarning, match="enhance is called margin"):
+        with pytest.warns(FutureWarning, match="enhance is now called margin"):
             record = backtest(panel, ListeningTracker, {"enhance": "2%", "rebalance": "once"})
         level = panel.target_close[:, 0]
         more = np.log1p(Listening.heard) - np.log(level[1:] / level[:-1])

@@ -53,5 +53,5 @@ def _without(page: str, row: str) -> str:
 def made_from(length: BarLength) -> str:
     """What the returns of the report are, as the end of a sentence."""
     if length.intraday:
-        return f" from returns of days, compounded from {'irregular bars' if length.unit == 'irregular' else f'bars of {length}'}"
-    return f" from returns of {'irregular bars' if length.unit == 'irregular' else f'bars of {length}'}"
+        return f" from returns of days, compounded from {length.kind}"
+    return f" from returns of {length.kind}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds.bar_length import BarLength, moment
-from tracker_strategies.analysis.metrics import annualised
+from tracker_strategies.analysis.metrics import annualised, not_taken
 from tracker_strategies.analysis.pages.page import Cell
 from tracker_strategies.analysis.record import RunRecord
 
@@ -86,8 +86,16 @@ def why_unscored(record: RunRecord) -> str:
     if run.entry.row is not None:
         there = moment(run.dates[run.entry.row])
         return f"because the account got to its target only at the close of {there} and nothing is left after it: give more bars"
+    left = not_taken(run.unfilled, run.turnover)
+    if left:
+        return (
+            f"because the market did not take {100.0 * left:.3g} % of the value of its orders, and the account never got to its "
+            "target: give it less cash, raise max_participation, or give more bars"
+        )
     if run.turnover.any():
         return "because the account never got to its target: raise entry_turnover, or give more bars"
+    if run.params.get("impact") is not None:
+        return "because so few sessions do not tell how much an order moves the price: give more bars, or omit impact"
     return "because the account never bought anything: look at its cash, and whether its orders were rejected"
 
 
@@ -98,8 +106,7 @@ def begins_later(record: RunRecord) -> bool:
 
 def bars_in_words(dates: NDArray[np.datetime64]) -> str:
     """The number of bars after the first date and how long they are: 1,560 bars of 1 minute."""
-    length = BarLength.usual(dates)
-    return f"{len(dates) - 1:,} {'irregular bars' if length.unit == 'irregular' else f'bars of {length}'}"
+    return f"{len(dates) - 1:,} {BarLength.usual(dates).kind}"
 
 
 def keys_of(metrics: Sequence[Mapping[str, float]]) -> list[str]:
