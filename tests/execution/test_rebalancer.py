@@ -194,6 +194,12 @@ def test_weights_that_are_no_portfolio_are_refused(weights, words):
 def test_other_bad_input_is_refused():
     with pytest.raises(InputError, match="price"):
         Rebalancer().plan(np.array([1.0]), np.zeros(1), np.array([np.nan]), 100.0)
+    for costs in (CostModel(), CostModel(bps=5.0)):
+        with pytest.raises(InputError, match="price"):
+            Rebalancer(costs).plan(np.array([0.1, 0.5]), np.array([0.0, 3.0]), np.array([0.0, 1.0]), 100.0)
+    nothing = np.zeros(0)
+    with pytest.raises(InputError, match="no names"):
+        Rebalancer().plan(nothing, nothing, nothing, 100.0)
     with pytest.raises(InputError, match="shapes"):
         Rebalancer().plan(np.array([1.0]), np.zeros(2), np.ones(2), 100.0)
     with pytest.raises(AccountError, match="short"):

@@ -16,6 +16,8 @@ def diagnose(weights: FloatArray, sizes: FloatArray, prices: FloatArray, cash: f
     if not weights.shape == sizes.shape == prices.shape:
         shapes = ", ".join(str(a.shape) for a in (weights, sizes, prices))
         raise InputError(f"weights, sizes and prices have shapes {shapes}; each must have one entry per name")
+    if not weights.size:
+        raise InputError("there are no names to plan for; give weights, sizes and prices of at least one")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if bad.size or weights.sum() > 1.0 + 1e-9:
         what = f"weight {weights[bad[0]]!r} at position {bad[0]}" if bad.size else f"weights that sum to {weights.sum():.12g}"

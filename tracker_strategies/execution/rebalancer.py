@@ -108,7 +108,7 @@ class Rebalancer:
             sizes = np.maximum(sizes + pending, 0.0)
         held = sizes * prices
         have, whole = total(held), total(weights)
-        fits = weights.shape == held.shape == prices.shape
+        fits = weights.shape == held.shape == prices.shape != (0,)
         positive = absolute(weights) <= whole + _ROUNDING and absolute(held) <= have + _ROUNDING * have
         if not (positive and fits and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9):
             diagnose(weights, sizes, prices, cash)

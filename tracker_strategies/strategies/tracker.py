@@ -86,8 +86,7 @@ class Tracker(MarketFills):
         keeper: Keeper | None = None,
         liquidity: Liquidity | None = None,
     ) -> None:
-        self.algorithm = algorithm
-        self.universe, self.schedule, self.rebalancer, self.fill = universe, schedule, rebalancer, fill
+        self.algorithm, self.universe, self.schedule, self.rebalancer, self.fill = algorithm, universe, schedule, rebalancer, fill
         self.target, self.signal, self.keeper, self.liquidity, self._order = target, signal, keeper, liquidity, order
         self._n = algorithm.n_assets if keeper is None else len(keeper.symbols)
         # Where some names are unknown to the algorithm, there is no way back by a permutation.
@@ -140,8 +139,7 @@ class Tracker(MarketFills):
         sizes, pending = route.sizes(), route.pending()
         deltas = self._rest(sizes, pending) if self._resent else self._plan(bar, bar.close, route, pending, curing=curing)
         if self.fill is FillMode.CLOSE:
-            taken = deltas if self.liquidity is None else self._taken(bar, bar.close, deltas, route, pending)
-            route.submit(taken)
+            route.submit(deltas if self.liquidity is None else self._taken(bar, bar.close, deltas, route, pending))
         else:
             self._decided, self._sizes, self._curing = deltas, sizes if pending is None else None, curing
 
@@ -251,8 +249,7 @@ class Tracker(MarketFills):
         if self.keeper is None:
             self.weights = self.wish
         # Names enter at weight zero and get their weight on the bar after: a change of the universe is worth two trades.
-        late, self._changed = self._changed, changed
-        again, self._again = self._again, False
+        late, again, self._changed, self._again = self._changed, self._again, changed, False
         return self.schedule.due(bar.date) or changed or late or again
 
     def _learn(self, before: Bar, bar: Bar) -> FloatArray:
