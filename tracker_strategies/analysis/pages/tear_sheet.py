@@ -14,6 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from datafeeds.bar_length import BarLength
+from datafeeds.choices import SYNTHETIC
 from tracker_strategies.analysis.attribution.ladder import Attribution
 from tracker_strategies.analysis.inference.verdicts import interval
 from tracker_strategies.analysis.manager.exposure import beta, r_squared
@@ -170,10 +171,20 @@ def _page(
         limits=[limits_table(record), goals_table(record)],
         parameters=parameters_of(record),
         year=year_words(record.periods_per_year, record.dates),
-        nobody_left=not any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events),
+        survivors=_may_be_survivors(record),
         strategy=record.strategy,
         performance=[(name, _performance(record, j)) for j, name in enumerate(record.targets)],
     )
+
+
+def _may_be_survivors(record: RunRecord) -> bool:
+    """Whether the excess return may come from names that were chosen with hindsight: there is one in prices that were not
+    simulated, the account did not lose, and no name left.
+    """
+    if str(record.data.get("source", "")).partition(":")[0] == SYNTHETIC or record.growth[-1] <= record.growth[0]:
+        return False
+    left = any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events)
+    return record.metrics()["excess_log_return"] > 0.0 and not left
 
 
 def _performance(record: RunRecord, target: int) -> Markup:
