@@ -14,7 +14,6 @@ import pandas as pd
 from markupsafe import Markup
 
 from datafeeds.bar_length import BarLength
-from datafeeds.choices import SYNTHETIC
 from tracker_strategies.analysis.attribution.ladder import Attribution
 from tracker_strategies.analysis.inference.verdicts import interval
 from tracker_strategies.analysis.manager.exposure import beta, r_squared
@@ -36,6 +35,7 @@ from tracker_strategies.analysis.pages.words import (
     number,
     percent,
     signed_percent,
+    simulated,
     why_unscored,
     year_words,
 )
@@ -181,7 +181,7 @@ def _may_be_survivors(record: RunRecord) -> bool:
     """Whether the excess return may come from names that were chosen with hindsight: there is one in prices that were not
     simulated, the account did not lose, and no name left.
     """
-    if str(record.data.get("source", "")).partition(":")[0] == SYNTHETIC or record.growth[-1] <= record.growth[0]:
+    if simulated(str(record.data.get("source", ""))) or record.growth[-1] <= record.growth[0]:
         return False
     left = any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events)
     return record.metrics()["excess_log_return"] > 0.0 and not left

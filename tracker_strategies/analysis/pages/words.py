@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds.bar_length import BarLength, moment
+from datafeeds.choices import SYNTHETIC
 from tracker_strategies.analysis.metrics import annualised
 from tracker_strategies.analysis.pages.page import Cell
 from tracker_strategies.analysis.record import RunRecord
@@ -89,6 +90,11 @@ def why_unscored(record: RunRecord) -> str:
     if run.turnover.any():
         return "because the account never got to its target: raise entry_turnover, or give more bars"
     return "because the account never bought anything: look at its cash, and whether its orders were rejected"
+
+
+def simulated(source: str) -> bool:
+    """Whether prices with this source were drawn, so that nothing is known of their future."""
+    return source.partition(":")[0] == SYNTHETIC
 
 
 def begins_later(record: RunRecord) -> bool:
