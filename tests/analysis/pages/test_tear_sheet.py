@@ -350,8 +350,8 @@ def test_the_sentence_about_survivors_stands_only_where_no_name_left(record, tmp
     def said(run, name):
         return "No name left this universe" in tearsheet(run, tmp_path / name).read_text(encoding="utf-8")
 
-    record = replace(record, index=record.index[:1] * np.linspace(1.0, 0.9, len(record.index))[:, None])
-    assert record.value[-1] > record.value[0]
+    t = np.linspace(0.0, 1.0, len(record.value))
+    record = replace(record, index=record.index[:1] * (1.0 + 0.05 * t)[:, None], value=record.value[0] * (1.0 + 0.2 * t))
     assert said(replace(record, events=(), whole=None), "a.html")
     event = {"date": "2020-01-02", "symbol": record.symbols[0], "event": "delisted"}
     assert not said(replace(record, events=(event,), whole=None), "b.html")
