@@ -99,7 +99,7 @@ def _chart(
     x, y = np.array([row["cash"] for row in rows]), scale * np.array([row[key] for row in rows])
     ax.set_xscale("log")
     curve(ax, x, y, colour, marker="o", markersize=3.5, linestyle="-")
-    ends = [] if limit is None else [End(0, float(y[-1]), title)]
+    ends = [] if limit is None else [End(0, float(y[-1]), title.split()[0])]
     if limit is not None:
         ax.axhline(limit, color=LIMIT, linewidth=1.2, linestyle=pattern(LIMIT))
         ends.append(End(0, limit, "Limit"))
