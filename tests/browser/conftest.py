@@ -116,6 +116,9 @@ def written(tmp_path_factory, browser):
     sweep = ("--grid", "eps=1e-4,1e-3", "--cost-bps", "0,5", "--out", folder / "sweep", "-j", "1")
     tracker("sweep", "run", "pa", "--data", market, *sweep)
     tracker("sweep", "report", folder / "sweep", "--draws", "100")
+    tracker("tune", "pa", "--grid", "eps=1e-4,1e-3", "--data", market, "--out", folder / "tuned", "-j", "1")
+    bars = ("--data", "synthetic:ohlc=1,n_assets=5,n_bars=90", "--max-cost", "100")
+    tracker("capacity", "pa", *bars, "--out", folder / "capacity")
     tracker("reproduce", "adagrad", "--out", folder / "paper")
     pages = {
         "comparison of folders": folder / "comparison.html",
@@ -125,6 +128,8 @@ def written(tmp_path_factory, browser):
         "comparison of a leaderboard": folder / "board" / "comparison.html",
         "sweep": folder / "sweep" / "report.html",
         "comparison of a sweep": folder / "sweep" / "comparison.html",
+        "tuning": folder / "tuned" / "tune.html",
+        "capacity": folder / "capacity" / "capacity.html",
         "paper": folder / "paper" / "adagrad.html",
     }
     return Written(pages, runs)

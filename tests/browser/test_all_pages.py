@@ -10,6 +10,8 @@ PAGES = (
     "comparison of a leaderboard",
     "sweep",
     "comparison of a sweep",
+    "tuning",
+    "capacity",
     "paper",
 )
 
@@ -50,6 +52,8 @@ SAID = {
     "comparison of a leaderboard": ("Which is better, and is it real",),
     "sweep": ("Excess log return, % per year", "cannot be told from the best", "Baselines"),
     "comparison of a sweep": ("Candidates on the same bars",),
+    "tuning": ("What was chosen", "Excess log return in training, %", "Turnover, % per bar", "95\u202f% interval"),
+    "capacity": ("Max participation 0.1, impact sqrt, fill next open", "Unfilled, %"),
     "paper": ("Claims of the paper", "Criteria of the experiment", "Criterion", "Verdict", "confirmed"),
 }
 
@@ -60,7 +64,7 @@ def test_it_says_what_it_is_for_on_a_desk_and_on_a_phone(name, width, written, v
     opened = visit(written.pages[name], width=width, scheme="dark" if width == 390 else "light")
     text = opened.page.evaluate("document.body.innerText")
     assert [words for words in SAID[name] if words not in text] == []
-    assert "_" not in (text if name == "paper" else "")
+    assert "_" not in (text if name in ("paper", "capacity") else "")
     assert opened.complaints == []
 
 

@@ -1,4 +1,4 @@
-r"""Headline figures of a tracker, each with its definition. Per bar, as fractions: ``te_rms = 0.0010`` is 10 basis points a bar.
+r"""Headline figures of a tracker, each with its definition. Per bar, as fractions: ``te_rms = 0.0010`` is 10 bp per bar.
 
 **Scored bars.** Bar t is scored when the account was at its target at the close of bar t-1. With fills at the next open the first
 scored bar is the second after the first decision, with fills at the close the first; an ``eval_from`` counts from the later of

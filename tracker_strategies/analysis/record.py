@@ -28,13 +28,12 @@ FloatArray = NDArray[np.float64]
 class RunRecord:
     """One run of one strategy. Row t is the close of bar t; row 0 is the first bar, on which nothing has been earned yet.
 
-    The arrays have all bars; the figures are those of the scored bars, at whose start the account was at its target. See
-    :mod:`~tracker_strategies.analysis.metrics` for the definitions, and :meth:`since` for a record of the scored part alone.
+    The arrays have all bars; the figures are those of the scored bars, at whose start the account was at its target:
+    :mod:`~tracker_strategies.analysis.metrics` defines them, :meth:`since` is a record of the scored part alone.
 
     Parameters
     ----------
-    strategy : str
-        Name to be shown.
+    strategy : str, the name to be shown
     dates : (T,) datetime64[ns]
     value : (T,) float
         Account value at the close, costs paid.
@@ -64,20 +63,20 @@ class RunRecord:
         Weights of the indices in what is tracked; equal by default.
     events : tuple of mappings with date, symbol and event
         What happened to the universe over the whole run: :class:`~tracker_strategies.execution.universe.UniverseEvent`.
-    sectors : mapping of symbol to sector
-        Where they are known; empty otherwise.
+    sectors : mapping of symbol to sector, where they are known
+    data : mapping
+        ``source`` of the prices, and ``opens``, whether they have opens; empty where not known.
     kernels : str, optional
-        Kernels that computed it, see :func:`tracker_strategies.algorithms.numerics.kernels.in_use`; None where not known.
-    flow : (T,) float, optional
-        Cash paid in (+) or taken out (-), booked on the bar; None when there was none.
-    carried : (T,) float, optional
-        What it counts at the close, by :func:`~.metrics.carried_to_close`; None: as much.
+        :func:`~tracker_strategies.algorithms.numerics.kernels.in_use` of the process that computed it; None where not known.
+    flow, carried : (T,) float, optional
+        Cash paid in (+) or taken out (-), booked on the bar, None when there was none; and what it counts at the close, by
+        :func:`~.metrics.carried_to_close`, None: as much.
     entry : Entry
         Between which rows the account reached its target; by default it was there at the first.
     unfilled : (T,) float, optional
         Value of orders that the market did not take, over the account's value at the previous close; None where it takes all.
     breaches : DataFrame, optional
-        Where the run was outside its limits, see :mod:`~tracker_strategies.analysis.breaches`; None where it had none.
+        Where it was outside its limits, see :mod:`~tracker_strategies.analysis.breaches`; None where it had none.
     invested : float
         Share of the account that decisions invest where no limit forbids it.
     rounding : float, optional
@@ -108,6 +107,7 @@ class RunRecord:
     blend: FloatArray = field(default_factory=lambda: np.empty(0))
     events: tuple[Mapping[str, Any], ...] = ()
     sectors: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
     kernels: str | None = None
     flow: FloatArray | None = None
     carried: FloatArray | None = None

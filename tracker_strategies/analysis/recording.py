@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 import backtrader as bt
 import pandas as pd
 
+from datafeeds import PanelFeed
 from tracker_strategies.analysis.attribution.index_weights import index_weights_of
 from tracker_strategies.analysis.attribution.ladder import Attribution, attribute
 from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.record import RunRecord
-from tracker_strategies.analysis.runfolder import ATTRIBUTION, read_run
+from tracker_strategies.analysis.runfolder import ATTRIBUTION, known_of, read_run
 from tracker_strategies.errors import DataError
 from tracker_strategies.execution.commission import charged
 from tracker_strategies.execution.costs import CostModel
@@ -90,6 +91,7 @@ def record_of(
             )
     tracking, holdings = strategy.analyzers.tracking, strategy.analyzers.holdings
     year = getattr(strategy.p, "bars_per_year", None) if periods_per_year is None else periods_per_year
+    panel = next((feed.panel for feed in strategy.datas if isinstance(feed, PanelFeed)), None)
     return new_record(
         type(strategy),
         strategy.p._getkwargs(),
@@ -112,6 +114,7 @@ def record_of(
         seen=tracking.seen,
         blend=tracking.blend,
         diagnostics=strategy.analyzers.diagnostics.table if hasattr(found, "diagnostics") else None,
+        data={} if panel is None else known_of(panel),
         kernels=kernels,
         flow=tracking.flow,
         carried=tracking.carried,

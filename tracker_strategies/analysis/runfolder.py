@@ -161,7 +161,8 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
             blend=np.array(told["blend"] if "blend" in told else told["omega"] or ()),  # its name before
             events=tuple(told["events"]),
             sectors=told["sectors"],
-            kernels=told.get("kernels"),  # older folders do not tell
+            data={key: told["data"][key] for key in ("source", "opens") if key in told["data"]},  # older folders tell less
+            kernels=told.get("kernels"),
             flow=returns["flow"].to_numpy() if "flow" in returns else None,
             unfilled=returns["unfilled"].to_numpy() if "unfilled" in returns and "unfilled" not in targets else None,
             carried=returns["flow_at_close"].to_numpy() if "flow_at_close" in returns else None,
@@ -237,6 +238,11 @@ def first_scored(scored: RunRecord) -> str | None:
     return str(scored.dates[1].astype("datetime64[D]")) if len(scored.dates) > 1 else None
 
 
+def known_of(panel: MarketPanel) -> dict[str, Any]:
+    """What a record knows of its prices."""
+    return {"source": panel.source, "opens": panel.open is not None}
+
+
 def describe(
     record: RunRecord, scored: RunRecord, panel: MarketPanel, *, eval_from: float | str | None = None, seed: int | None = None
 ) -> dict[str, Any]:
@@ -248,7 +254,7 @@ def describe(
         "blend": record.blend,
         "sectors": dict(record.sectors),
         "data": {
-            "source": panel.source,
+            **known_of(panel),
             "sha256": panel.fingerprint(),
             "first": panel.day(0),
             "last": panel.day(-1),

@@ -177,7 +177,7 @@ def fetch(
 def demo(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = "runs/demo", force: Force = False
 ) -> None:
-    """Run the recommended tracker, plain PA and two baselines on the bundled sample: 5 bp costs, fills at the next open."""
+    """Run the recommended tracker, plain PA and two baselines on the bundled sample: 5 bp costs, fills at the next close."""
     from tracker_strategies.cli.run import run_demo
 
     run_demo(out, force=force)

@@ -24,6 +24,7 @@ from tracker_strategies.analysis.pages.charts import (
     panels,
     pattern,
 )
+from tracker_strategies.analysis.pages.limited import in_reading
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, render
 
 FILES = ("capacity.json", "capacity.html")
@@ -71,7 +72,8 @@ def capacity_page(found: Mapping[str, Any]) -> str:
             _chart(rows, "Unfilled orders", "unfilled", 100.0, "Unfilled, % of the value of orders", INDEX, found, limit=most),
         ]
     answer = "none" if found["capacity"] is None else money(found["capacity"])
-    liquid = ", ".join(f"{key}={value}" for key, value in found["params"].items())
+    liquid = ", ".join(f"{key.replace('_', ' ')} {in_reading(key, value)}" for key, value in found["params"].items())
+    liquid = liquid[:1].upper() + liquid[1:]
     return render(
         "capacity.html",
         title=f"Capacity of {found['strategy']}",
@@ -97,13 +99,14 @@ def _chart(
     x, y = np.array([row["cash"] for row in rows]), scale * np.array([row[key] for row in rows])
     ax.set_xscale("log")
     curve(ax, x, y, colour, marker="o", markersize=3.5, linestyle="-")
-    ends = []
+    ends = [] if limit is None else [End(0, float(y[-1]), title.split()[0])]
     if limit is not None:
         ax.axhline(limit, color=LIMIT, linewidth=1.2, linestyle=pattern(LIMIT))
         ends.append(End(0, limit, "Limit"))
     if found["capacity"] is not None:
         ax.axvline(found["capacity"], color=SOFT, linewidth=1.0, linestyle=":")
-    ax.set_xlim(x[0] * 0.8, x[-1] * 1.6)  # the last label stands inside
+    room = (x[-1] / x[0]) ** 0.08  # the first label stands clear of the zero, the last one inside, on a phone, too
+    ax.set_xlim(x[0] / room, x[-1] * room)
     ax.set_ylim(bottom=0.0)
     ax.xaxis.set_major_locator(LogLocator(numticks=8))
     ax.xaxis.set_minor_locator(NullLocator())

@@ -22,6 +22,7 @@ from tracker_strategies.analysis.metrics import carried_to_close
 from tracker_strategies.analysis.order_log import order_table
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import new_record
+from tracker_strategies.analysis.runfolder import known_of
 from tracker_strategies.execution.basket.basket import fill_columns, tradable_prices
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
@@ -141,6 +142,7 @@ def replay(
         orders=order_table(log, panel.symbols),
         periods_per_year=p.bars_per_year,
         seen=panel.target_seen,
+        data=known_of(panel),
         blend=tracker.target.blend,
         kernels=kernels.in_use(),
         **vars(path),

@@ -136,3 +136,10 @@ def test_runs_with_another_blend_are_not_comparable(tmp_path):
     two = replace(one, targets=("A", "B"), index=np.hstack([one.index, one.index[::-1]]), blend=np.array([0.5, 0.5]))
     with pytest.raises(DataError, match="another blend"):
         comparison({"a": two, "b": replace(two, blend=np.array([0.9, 0.1]))}, tmp_path / "page.html")
+
+
+@pytest.mark.parametrize(("source", "said"), [("prices.csv", True), ("synthetic:n_assets=5", False)])
+def test_simulated_prices_have_no_survivors(source, said):
+    path = np.full(3, 0.001, dtype=np.float32)
+    curve = Curve("one", {"te_rms": 0.001, "excess_log_return": 0.003, "turnover": 0.01, "n_bars": 3}, path, path)
+    assert ("survivors lift" in comparison_page([Field("a", [curve], source=source)], "one run")) is said

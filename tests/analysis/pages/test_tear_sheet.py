@@ -17,8 +17,9 @@ import pandas as pd
 import pytest
 
 from tracker_strategies.analysis.metrics import METRIC_KEYS, annualised
-from tracker_strategies.analysis.pages.charts import thin
+from tracker_strategies.analysis.pages.charts import PORTFOLIO, chart_style, curve, day_numbers, finish, panels, thin
 from tracker_strategies.analysis.pages.charts_tracked import effective_names
+from tracker_strategies.analysis.pages.limited import goals_table, parameters_of
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
 from tracker_strategies.analysis.pages.words import EXTRA
 from tracker_strategies.analysis.record import RunRecord
@@ -56,6 +57,7 @@ def run(bars=330, names=14, seed=1, strategy="PA", noise=0.002, targets=("S&P <b
         params={"C": 1.0, "note": "<b>$1</b>"},
         decisions=weights,
         breaches=outside,
+        unfilled=np.zeros(bars + 1),
     )
 
 
@@ -348,6 +350,37 @@ def test_the_sentence_about_survivors_stands_only_where_no_name_left(record, tmp
     def said(run, name):
         return "No name left this universe" in tearsheet(run, tmp_path / name).read_text(encoding="utf-8")
 
+    t = np.linspace(0.0, 1.0, len(record.value))
+    record = replace(record, index=record.index[:1] * (1.0 + 0.05 * t)[:, None], value=record.value[0] * (1.0 + 0.2 * t))
     assert said(replace(record, events=(), whole=None), "a.html")
     event = {"date": "2020-01-02", "symbol": record.symbols[0], "event": "delisted"}
     assert not said(replace(record, events=(event,), whole=None), "b.html")
+    simulated = {"source": "synthetic:n_assets=5", "opens": False}
+    assert not said(replace(record, events=(), whole=None, data=simulated), "c.html")
+    lost = record.value * np.linspace(1.0, 0.5, len(record.value))
+    assert not said(replace(record, events=(), whole=None, value=lost), "d.html")
+
+
+def test_no_order_fills_at_an_open_where_the_prices_have_none(record):
+    run = replace(record, strategy="mine", params={"fill": "next_open"})
+    told = {opens: parameters_of(replace(run, data={"opens": opens}))[0]["fill"] for opens in (True, False)}
+    assert told == {True: "next open", False: "next close: the prices have no opens"}
+
+
+def test_orders_that_volume_did_not_fill_are_told_where_volume_counts(record):
+    def told(run):
+        return [getattr(row[0], "text", row[0]) for row in goals_table(run).rows]
+
+    assert "Orders not filled" not in told(replace(record, unfilled=None))
+    assert "Orders not filled" in told(replace(record, unfilled=np.zeros(len(record.value))))
+
+
+@pytest.mark.parametrize(("step", "n_bars"), [("W-FRI", 160), ("h", 66), ("min", 170)])
+def test_no_span_of_dates_is_complained_about(step, n_bars):
+    dates = pd.date_range("2018-01-05", periods=n_bars, freq=step).to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with chart_style():
+            figure, (ax,) = panels()
+            curve(ax, day_numbers(dates), np.arange(float(n_bars)), PORTFOLIO)
+            assert 3 <= finish(figure, "A", [], y="B").svg.count("<text") - 2 <= 14

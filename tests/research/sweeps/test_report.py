@@ -99,7 +99,7 @@ def test_the_page_stands_alone_and_shows_all_parts(swept):
     assert not re.search(r"<script|https?://(?!www\.w3\.org)|@import|<link rel=\"stylesheet", page)
     for words in ("Tracking error and return", "Tracking error and turnover", "apas: lam and eps", "equal-weight", "Hansen"):
         assert words in page
-    assert page.count("<svg") == 2 * 3  # per setting two frontiers and a heat map
+    assert page.count('role="img"') == 2 * 3  # per setting two frontiers and a heat map
     assert "$" not in re.sub(r"<style>.*?</style>", "", page, flags=re.S)
 
 

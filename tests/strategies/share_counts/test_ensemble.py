@@ -11,7 +11,7 @@ from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES
 
-#: Tracking error in bp a bar and turnover a bar over the second half, filled at the close without costs.
+#: Tracking error in bp per bar and turnover per bar over the second half, filled at the close without costs.
 TO_BEAT = {
     "nasdaq100_2019_2020_daily": (4.12, 0.0033),
     "orlib_sp100_98_weekly": (11.5, 0.0082),

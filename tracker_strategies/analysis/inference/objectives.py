@@ -55,7 +55,7 @@ OBJECTIVES = {
 
 
 def units(objective: Objective) -> tuple[float, str]:
-    """Factor and words: tracking errors in basis points a bar, returns in per cent."""
+    """Factor and words: tracking errors in basis points per bar, returns in per cent."""
     return (1e4, "bp per bar") if objective.path == "active" else (100.0, "per cent")
 
 

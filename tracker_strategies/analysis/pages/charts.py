@@ -183,6 +183,12 @@ def panels(heights: Sequence[float] = (1.0,), *, height: float = 300, dates: boo
         ax.yaxis.set_major_locator(MaxNLocator(5))
         if dates:
             locator = mdates.AutoDateLocator(minticks=3, maxticks=6)
+            for step, most in (
+                (mdates.MONTHLY, 12),
+                (mdates.HOURLY, 24),
+                (mdates.MINUTELY, 60),
+            ):  # else it warns just below 3 years
+                locator.intervald[step] = [*locator.intervald[step], most]
             ax.xaxis.set_major_locator(locator)
             ax.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator, show_offset=False))
     for ax in axes[:-1]:

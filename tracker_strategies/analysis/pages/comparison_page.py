@@ -22,7 +22,7 @@ from tracker_strategies.analysis.inference.runs import differences, judge_runs, 
 from tracker_strategies.analysis.inference.verdicts import Judged
 from tracker_strategies.analysis.pages.judged import EXPLAINED, judged_table
 from tracker_strategies.analysis.pages.page import check_page, render, source, write_page
-from tracker_strategies.analysis.pages.words import FIGURES, bars_in_words, figure, keys_of, why_unscored, year_words
+from tracker_strategies.analysis.pages.words import FIGURES, bars_in_words, figure, keys_of, simulated, why_unscored, year_words
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import Run, as_record
 from tracker_strategies.errors import DataError, ParameterError
@@ -82,6 +82,8 @@ class Field:
         Which run is better than the reference; empty where nobody asked.
     notes : sequence of str
         In what the runs differ beside their strategies.
+    source : str
+        Where the prices come from.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Field:
     periods_per_year: float | None = None
     judged: Mapping[str, Judged] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    source: str = ""
 
     @classmethod
     def of(cls, records: Mapping[str, RunRecord], name: str = "", against: str | None = None) -> Self:
@@ -111,7 +114,8 @@ class Field:
         index = np.log1p(first.bar_by_bar()[1]).astype(np.float32)
         curves = [Curve.of(run, label) for label, run in records.items()]
         judged = judge_runs(records, against) if len(records) > 1 else {}
-        return cls(name or " + ".join(first.targets), curves, first.dates, index, first.periods_per_year, judged, notes)
+        source = str(first.data.get("source", ""))
+        return cls(name or " + ".join(first.targets), curves, first.dates, index, first.periods_per_year, judged, notes, source)
 
 
 def comparison(
@@ -182,6 +186,7 @@ def comparison_page(fields: Sequence[Field], title: str, lead: str = "") -> str:
         most=most,
         colours=N_COLOURS,
         explained=EXPLAINED,
+        survivors=not all(simulated(field.source) for field in fields),
         year=year_words(fields[0].periods_per_year, fields[0].dates),
         data={"colours": N_COLOURS, "fields": [_data(field, most) for field in fields]},
     )

@@ -12,6 +12,7 @@ from tracker_strategies.analysis.pages.page import Cell, Table, Word
 from tracker_strategies.analysis.pages.words import figure, number, percent
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.mandate.mandate import Mandate
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.registry import NAMES, default_params, load_strategy
 
 #: Limits of a mandate in words, in the order of the page; those that are no shares of the account are named with their unit.
@@ -80,7 +81,8 @@ def goals_table(record: RunRecord) -> Table:
         cash = Cell(percent(goals["leftover_cash"], 2), cost, goals["leftover_cash"])
         rows.append([Cell("Cash left by whole lots", "median"), "", cash])
     rows.append([Cell("Idle cash", "because a limit forces it"), "", figure("idle_cash", told["idle_cash"])])
-    rows.append([Cell("Orders not filled", "for want of volume"), "", figure("unfilled", told["unfilled"])])
+    if record.unfilled is not None:
+        rows.append([Cell("Orders not filled", "for want of volume, of their value"), "", figure("unfilled", told["unfilled"])])
     return Table(["Returns and errors per year", "Asked", "Delivered"], rows, kind="goals")
 
 
@@ -116,7 +118,11 @@ def parameters_of(record: RunRecord) -> tuple[dict[str, str], dict[str, str]]:
         as_default = name in defaults and (
             value == defaults[name] or f"{value} sessions" == defaults[name] or (not value and not defaults[name])
         )
-        (left if as_default else own)[name.replace("_", " ")] = in_reading(name, value)
+        (left if as_default else own)[name.replace("_", " ")] = (
+            "next close: the prices have no opens"
+            if name == "fill" and value == FillMode.NEXT_OPEN and not record.data.get("opens", True)
+            else in_reading(name, value)
+        )
     return own, left
 
 

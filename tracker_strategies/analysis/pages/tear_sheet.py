@@ -35,6 +35,7 @@ from tracker_strategies.analysis.pages.words import (
     number,
     percent,
     signed_percent,
+    simulated,
     why_unscored,
     year_words,
 )
@@ -170,10 +171,20 @@ def _page(
         limits=[limits_table(record), goals_table(record)],
         parameters=parameters_of(record),
         year=year_words(record.periods_per_year, record.dates),
-        nobody_left=not any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events),
+        survivors=_may_be_survivors(record),
         strategy=record.strategy,
         performance=[(name, _performance(record, j)) for j, name in enumerate(record.targets)],
     )
+
+
+def _may_be_survivors(record: RunRecord) -> bool:
+    """Whether the excess return may come from names that were chosen with hindsight: there is one in prices that were not
+    simulated, the account did not lose, and no name left.
+    """
+    if simulated(str(record.data.get("source", ""))) or record.growth[-1] <= record.growth[0]:
+        return False
+    left = any(event["event"] in ("delisted", "settled", "left") for event in (record.whole or record).events)
+    return record.metrics()["excess_log_return"] > 0.0 and not left
 
 
 def _performance(record: RunRecord, target: int) -> Markup:

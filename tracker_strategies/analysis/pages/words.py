@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds.bar_length import BarLength, moment
+from datafeeds.choices import SYNTHETIC
 from tracker_strategies.analysis.metrics import annualised, not_taken
 from tracker_strategies.analysis.pages.page import Cell
 from tracker_strategies.analysis.record import RunRecord
@@ -97,6 +98,11 @@ def why_unscored(record: RunRecord) -> str:
     if run.params.get("impact") is not None:
         return "because so few sessions do not tell how much an order moves the price: give more bars, or omit impact"
     return "because the account never bought anything: look at its cash, and whether its orders were rejected"
+
+
+def simulated(source: str) -> bool:
+    """Whether prices with this source were drawn, so that nothing is known of their future."""
+    return source.partition(":")[0] == SYNTHETIC
 
 
 def begins_later(record: RunRecord) -> bool:

@@ -157,8 +157,8 @@ def own_backtest(
     (run,) = cerebro.run()
     record = record_of(run)
     assert record.decisions is not None
-    columns = ["dates", "value", "index", "weights", "turnover", "cost", "decisions"]
-    columns += [name for name in ("seen", "flow", "carried") if getattr(record, name) is not None]
+    columns = ["dates", "value", "index", "weights", "names_held", "turnover", "cost", "decisions"]
+    columns += [name for name in ("seen", "flow", "carried", "unfilled") if getattr(record, name) is not None]
     own = replace(
         record,
         strategy=f"{record.strategy}, backtest",
@@ -260,6 +260,7 @@ def _paper_record(
         cost=paid,
         orders=orders,
         params={**config.params, "broker": config.broker, "source": config.source},
+        data={"source": config.source, "opens": "open" in config.prices},
         seen=None if seen.all() else seen,
         flow=flow,
         carried=carried,

@@ -27,6 +27,7 @@ from tracker_strategies.analysis.pages.charts import (
 )
 from tracker_strategies.analysis.pages.comparison_page import Curve, Field, comparison_page
 from tracker_strategies.analysis.pages.page import Table, render, write_page
+from tracker_strategies.analysis.pages.words import simulated
 from tracker_strategies.research.leaderboard.run import COMPARISON, SWEEP, Row
 from tracker_strategies.research.leaderboard.tables import (
     EXPLAINED,
@@ -58,7 +59,8 @@ def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, pan
     write_json(folder / "leaderboard.json", {"command": command, **result})
     if fields := fields_of(result, folder, panels):
         write_page(folder / COMPARISON, comparison_page(fields, TITLE, _lead(result)))
-    return write_page(folder / "leaderboard.html", leaderboard_page(result, command))
+    real = not all(simulated(panel.source) for panel in panels.values())
+    return write_page(folder / "leaderboard.html", leaderboard_page(result, command, survivors=real))
 
 
 def fields_of(result: Mapping[str, Any], folder: Path, panels: Mapping[str, MarketPanel]) -> list[Field]:
@@ -84,7 +86,9 @@ def fields_of(result: Mapping[str, Any], folder: Path, panels: Mapping[str, Mark
         scored = seen[-n_bars - 1 :]
         index = np.diff(np.log(panel.target_close[scored, 0])).astype(np.float32)
         judged = found_runs if len(found_runs := judged_of(rows)) > 1 else {}
-        found.append(Field(_heading(market, group), curves, panel.dates[scored], index, panel.periods_per_year, judged))
+        found.append(
+            Field(_heading(market, group), curves, panel.dates[scored], index, panel.periods_per_year, judged, (), panel.source)
+        )
     return found
 
 
@@ -99,8 +103,8 @@ def _lead(result: Mapping[str, Any]) -> str:
     )
 
 
-def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
-    """The page as text."""
+def leaderboard_page(result: Mapping[str, Any], command: str, *, survivors: bool = True) -> str:
+    """The page as text; with a word on survivors unless all prices were simulated."""
     sections = []
     with chart_style():
         for market, group, rows in tables(result):
@@ -116,7 +120,7 @@ def leaderboard_page(result: Mapping[str, Any], command: str) -> str:
         lead=_lead(result),
         comparison=COMPARISON if any(not row["error"] for row in result["rows"]) else "",
         command=command,
-        warning=SURVIVORS.replace("`", ""),
+        warning=SURVIVORS.replace("`", "") if survivors else "",
         explained=EXPLAINED,
         sections=sections,
     )

@@ -45,10 +45,10 @@ SURVIVORS = (
 EXPLAINED = (
     "TE: root mean square of the return of the account minus that of the index, bp per bar, with its 95 % interval. "
     "Verdict: against the reference on the same bars, adjusted for all pairs; a star: cannot be told from the best. "
-    "Tracking difference: final "
-    "value of the account minus that of the index, per unit invested, over the scored bars. Turnover: bought plus sold, of the "
-    "account, a bar. Net excess: log return over the index a year. It comes from one run for all costs: the turnover times the "
-    "cost is taken off. Names: held on average. Time: wall clock of the whole run on one thread, "
+    "Tracking difference: final value of the account minus that of the index, per unit invested, over the scored bars. "
+    "Turnover: bought plus sold, of the account, per bar. Net excess: log return over the index, per year. It comes from one run "
+    "for all costs: the turnover times the cost is taken off. Names: held on average. Time: wall clock of the whole run on one "
+    "thread, "
     "with whatever else the machine did meanwhile; python -m benchmarks ensemble compares side by side."
 )
 

@@ -247,6 +247,10 @@
       best = Math.min(best, sign * p.other);
       return better;
     });
+    const line = edge.slice(1).flatMap((p, i) => Array.from({ length: 65 }, (_, k) => {
+      const part = k / 64, x = X(edge[i].te) + part * (X(p.te) - X(edge[i].te)), y = Y(edge[i].other) + part * (Y(p.other) - Y(edge[i].other));
+      return [x - 1, y - 1, x + 1, y + 1];
+    }));
     place.append(svg("polyline", { class: "edge", points: edge.map((p) => `${X(p.te)},${Y(p.other)}`).join(" ") }));
     for (const p of points) {
       const words = `${p.name}: ${p.te.toFixed(2)} bp, ${percent(p.other, 2)}`;
@@ -259,10 +263,11 @@
       const label = svg("text", { class: "point-label" }, p.name.length > 28 ? p.name.slice(0, 27) + "\u2026" : p.name);
       place.append(label);
       const width = label.getComputedTextLength(), high = 11 * type;
-      /* Right, left, above or below, wherever nothing stands yet; nowhere, if it is too crowded. */
-      const spot = [[10, 4], [-10 - width, 4], [-width / 2, -10], [-width / 2, 8 + high]]
-        .map(([dx, dy]) => [X(p.te) + dx, Y(p.other) + dy])
-        .find(([x, y]) => x > 2 && x + width < 574 && y > high && !taken.some((t) => x < t[2] && x + width > t[0] && y - high < t[3] && y + 2 > t[1]));
+      /* Right, left, above, below or between, off the line if possible, wherever nothing stands yet; nowhere, if it is too crowded. */
+      const spots = [[10, 4], [-10 - width, 4], [-width / 2, -10], [-width / 2, 8 + high], [8, -7], [8, 5 + high], [-8 - width, -7], [-8 - width, 5 + high]]
+        .map(([dx, dy]) => [X(p.te) + dx, Y(p.other) + dy]);
+      const free = (others) => ([x, y]) => x > 2 && x + width < 574 && y > high && !others.some((t) => x < t[2] && x + width > t[0] && y - high < t[3] && y + 2 > t[1]);
+      const spot = spots.find(free([...taken, ...line])) ?? spots.find(free(taken));
       if (!spot) {
         label.remove();
         continue;

@@ -72,14 +72,18 @@ def _tiles(told: Mapping[str, Any], objective: Objective) -> list[Tile]:
     best, floor = told["best"][0], told.get("p_floor", 0.0)
     low, high = best["interval"]
     name = f"{best['strategy']} {in_words(best['params'])}".strip()
-    own = f"{scale * best[objective.name]:.3g}"
-    words = f"{unit}; 95 % interval {scale * low:.3g} to {scale * high:.3g}: {name}"
-    boxes = [Tile(objective.words, Cell(_minus(own), value=own), (words,))]
+    digits = decimals(scale * low, scale * high)
+    own, low, high = (f"{scale * value:.{digits}f}" for value in (best[objective.name], low, high))
+    words = f"{unit}; 95\u202f% interval {minus(low)} to {minus(high)}: {name}"
+    boxes = [Tile(objective.words[0].upper() + objective.words[1:], Cell(minus(own), value=own), (words,))]
     for other, v in best["versus"].items():
-        ahead, sure = f"{scale * v['delta']:+.3g}", v["p"] < told["level"]
+        digits = decimals(scale * v["low"], scale * v["high"])
+        ahead, sure = f"{scale * v['delta']:+.{digits}f}", v["p"] < told["level"]
         word = Cell("distinguishable", kind="good") if sure else Cell("not distinguishable", kind="bad")
         boxes.append(
-            Tile(f"Ahead of {other}", Cell(_minus(ahead), value=ahead), (word, f" from {other}; p {p_words(v['p'], floor)}"))
+            Tile(
+                f"Ahead of {other}", Cell(minus(ahead), value=ahead), (word, f" from {other}, {unit}; p {p_words(v['p'], floor)}")
+            )
         )
     return boxes
 
@@ -93,7 +97,7 @@ def best_table(told: Mapping[str, Any], objective: Objective) -> Table:
     shown = [figure for figure in figures if figure[0] != objective.name]
     head: list[Word] = [
         "Candidate",
-        Cell(f"{objective.words}, {unit}", "95 % interval"),
+        Cell(f"{objective.words[0].upper()}{objective.words[1:]}, {unit}", "95\u202f% interval"),
         *(Cell(f"Ahead of {name}", "interval for all at once; adjusted p: verdict") for name in others),
         *(words for _, words, _, _ in shown),
     ]
@@ -105,25 +109,23 @@ def best_table(told: Mapping[str, Any], objective: Objective) -> Table:
         best = ", cannot be told from the best" if entry["among_best"] else ""
         line: list[Word] = [Cell(entry["strategy"], f"{words}{role}{best}")]
         n = decimals(scale * low, scale * high)
-        line.append(
-            Cell(_minus(f"{scale * entry[objective.name]:.{n}f}"), _minus(f"{scale * low:.{n}f} to {scale * high:.{n}f}"))
-        )
+        line.append(Cell(minus(f"{scale * entry[objective.name]:.{n}f}"), minus(f"{scale * low:.{n}f} to {scale * high:.{n}f}")))
         for name in others:
             if (v := entry["versus"].get(name)) is None:
                 line.append("")
                 continue
             n = decimals(scale * v["low"], scale * v["high"])
             span = f"{scale * v['low']:+.{n}f} to {scale * v['high']:+.{n}f}; p {p_words(v['p'], floor)}: {v['verdict']}"
-            line.append(Cell(_minus(f"{scale * v['delta']:+.{n}f}"), _minus(span)))
-        rows.append([*line, *(_minus(show.format(entry[name] * times)) for name, _, show, times in shown)])
+            line.append(Cell(minus(f"{scale * v['delta']:+.{n}f}"), minus(span)))
+        rows.append([*line, *(minus(show.format(entry[name] * times)) for name, _, show, times in shown)])
     return Table(head, rows, own=range(len(others)))
 
 
 _FIGURES = (
-    ("te_rms", "TE RMS, bp", "{:.2f}", 1e4),
+    ("te_rms", "TE RMS, bp per bar", "{:.2f}", 1e4),
     ("excess_log_return", "Excess log return", "{:+.3f}", 1.0),
-    ("turnover", "Turnover, %", "{:.2f}", 100.0),
-    ("cost_bps", "Cost, bp", "{:.3f}", 1.0),
+    ("turnover", "Turnover, % per bar", "{:.2f}", 100.0),
+    ("cost_bps", "Cost, bp per bar", "{:.3f}", 1.0),
     ("n_holdings", "Names", "{:.1f}", 1.0),
 )
 
@@ -133,6 +135,6 @@ def _yearly(years: float) -> tuple[str, str, str, float]:
     return "excess_log_return", "Excess log return, % per year", "{:+.2f}", 100.0 / years
 
 
-def _minus(text: str) -> str:
+def minus(text: str) -> str:
     """With a true minus sign."""
     return text.replace("-", "\u2212")

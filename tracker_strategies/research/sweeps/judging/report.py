@@ -229,7 +229,7 @@ def fields_of(results: Results, found: Mapping[str, Any]) -> list[Field]:
             for entry in entries
         ]
         if curves:
-            fields.append(Field(setting_words(told), curves))
+            fields.append(Field(setting_words(told), curves, source=told["data"]))
     return fields
 
 

@@ -34,7 +34,7 @@ from tracker_strategies.analysis.runfolder import returns_frame
 from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.values import in_words
-from tracker_strategies.research.sweeps.judging.page import best_table, section
+from tracker_strategies.research.sweeps.judging.page import best_table, minus, section
 from tracker_strategies.research.sweeps.judging.results import FIGURES
 from tracker_strategies.research.sweeps.running.engines import LocalEngine
 from tracker_strategies.research.sweeps.tuning.stitch import stitch
@@ -193,7 +193,16 @@ def page(tuned: Tuned, told: Mapping[str, Any], path: RunRecord, base: Mapping[s
 
 
 def _fold_table(folds: Sequence[Mapping[str, Any]]) -> Table:
-    head = ("Fold", "Chosen", "Trained on", "Tested on", "TE in training, bp", "Excess in training", "Turnover, %", "Tried")
+    head = (
+        "Fold",
+        "Chosen",
+        "Trained on",
+        "Tested on",
+        "TE in training, bp per bar",
+        "Excess log return in training, %",
+        "Turnover, % per bar",
+        "Tried",
+    )
     rows = [
         (
             f"{f['fold']}",
@@ -201,7 +210,7 @@ def _fold_table(folds: Sequence[Mapping[str, Any]]) -> Table:
             " to ".join(f["train"]),
             " to ".join(f["test"]),
             f"{1e4 * f['trained']['te_rms']:.2f}",
-            f"{f['trained']['excess_log_return']:+.3f}",
+            minus(f"{100 * f['trained']['excess_log_return']:+.2f}"),
             f"{100 * f['trained']['turnover']:.2f}",
             f"{f['tried']}",
         )
