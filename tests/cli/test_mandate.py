@@ -50,13 +50,13 @@ def test_every_limit_is_an_option_and_every_help_says_what_it_means():
     for command in (("run",), ("compare",), ("leaderboard",), ("sweep", "run"), ("tune",), ("paper", "init")):
         text = " ".join(tracker(*command, "--help").stdout.split())
         for key in (*KEYS, "mandate", "whole_shares"):
-            assert key == "groups" or f"--{key.replace('_', '-')} " in text, (command, key)
+            assert key in ("groups", "fees") or f"--{key.replace('_', '-')} " in text, (command, key)
         assert "per rebalance: buys plus sells" in text
 
 
 def test_the_list_of_strategies_says_what_limits_mean():
     text = " ".join(tracker("list").stdout.split())
-    assert "Most that one rebalance buys and sells together, at fill prices" in text
+    assert "Largest sum of buys and sells in one rebalance, at fill prices" in text
     for key in KEYS:
         assert key in text
 
