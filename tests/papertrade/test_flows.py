@@ -266,7 +266,7 @@ def test_the_schedule_is_shown_and_changed_on_dates_to_come(folder):
     step_through(account, PANEL, start=5)
     assert paid(account) == {day(PANEL, 6): 1e5, day(PANEL, 8): 5.0}
     assert set(tables_of(account)["orders"]["due"]) == {"open", "flow"}
-    for given, words in (({day(PANEL, 3): 5.0}, "name a date after"), ({"each": "5/fortnight"}, "no contribution")):
+    for given, words in (({day(PANEL, 3): 5.0}, "name a date after"), ({"each": "5/fortnight"}, "is not a contribution")):
         with pytest.raises((FlowError, ParameterError), match=words):
             account.change_flows(given)
 
@@ -275,8 +275,8 @@ def test_the_schedule_is_shown_and_changed_on_dates_to_come(folder):
     ("given", "words"),
     [
         ({"cash_flows": {day(PANEL, 0): 5.0}}, "starting cash"),
-        ({"cash_flows": {day(PANEL, 4): 5.0}, "max_participation": 0.1}, "flows and max_participation do not go together"),
-        ({"cash_flows": "5/fortnight"}, "no contribution"),
+        ({"cash_flows": {day(PANEL, 4): 5.0}, "max_participation": 0.1}, "flows and max_participation cannot be combined"),
+        ({"cash_flows": "5/fortnight"}, "is not a contribution"),
     ],
     ids=str,
 )
