@@ -241,6 +241,41 @@ def test_a_halted_account_books_a_payment_and_sends_nothing(folder):
     books_balance(account)
 
 
+def test_a_withdrawal_from_a_halted_account_is_paid_before_the_orders_that_wait(folder):
+    """Buys that wait get what is left; a withdrawal that needs shares to be sold is refused until the account goes on."""
+    account = open_account(folder / "a", PANEL, "pa", {"cash_flows": {day(PANEL, 1): -2e5}})
+    step_through(account, PANEL, stop=1)
+    account.halt("looking into it")
+    step_through(account, PANEL, start=2, stop=3)
+    assert paid(account) == {day(PANEL, 1): -2e5}
+    assert 0.0 <= status_of(account).cash < 1.0
+    assert values(account)[1] == pytest.approx(8e5, rel=0.1)
+    books_balance(account)
+    flows = {day(PANEL, 5): 1e6, day(PANEL, 7): -2e5}
+    account = open_account(folder / "b", PANEL, "pa", {"fill": "close", "cash_flows": flows})
+    step_through(account, PANEL, stop=6)
+    account.halt("kept in cash")
+    account.step(PANEL.rows(0, 7))
+    account.resume()
+    account.step(PANEL.rows(0, 8))  # the decision buys with all of it
+    account.halt("again")
+    account.step(PANEL.rows(0, 9))
+    assert paid(account) == {day(PANEL, 6): 1e6, day(PANEL, 8): -2e5}
+    assert 0.0 <= status_of(account).cash < 1.0
+    books_balance(account)
+    account = open_account(folder / "c", PANEL, "pa", {"cash_flows": {day(PANEL, 5): -2e5}})
+    step_through(account, PANEL, stop=5)
+    account.halt("looking into it")
+    for _ in range(2):
+        with pytest.raises(FlowError, match=rf"200,000\.00 on {day(PANEL, 5)} needs shares to be sold.*tracker paper resume"):
+            account.step(PANEL.rows(0, 6))
+    assert not paid(account)
+    account.resume()
+    account.step(PANEL.rows(0, 6))
+    assert paid(account) == {day(PANEL, 5): -2e5}
+    assert orders(account, "due = 'flow'")
+
+
 @pytest.mark.parametrize("fill", ["next_open", "close"])
 def test_a_split_on_the_day_of_a_payment_changes_nothing(folder, fill):
     (folder / "actions.csv").write_text(f"date,symbol,kind,value\n{day(PANEL, 5)},S1,split,4\n")

@@ -91,11 +91,6 @@ def _payment(ledger: Ledger, limits: RiskLimits, halt: HaltSwitch, session: str,
     invests = halt.reason() is None
     if invests:
         _refuse_beyond(limits, ledger, amount, worth, np.nan_to_num(prices), day)
-    elif ledger.cash() + amount < 0.0:
-        raise FlowError(
-            f"the withdrawal of {-amount:,.2f} on {day} needs shares to be sold, and the account is halted, with "
-            f"{ledger.cash():,.2f} in cash; continue with: tracker paper resume. {_INSTEAD}"
-        )
     due = payments.Due(session, day, amount, worth, invests)
     payments.begin(journal, due)
     return due

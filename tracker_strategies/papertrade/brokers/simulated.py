@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.errors import AccountError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.holdings.flows import with_flow
 from tracker_strategies.execution.mandate.account import AccountState
@@ -215,15 +216,20 @@ class SimulatedBroker:
         if self._liquidity is not None and depth is not None:
             market, taken = self._liquidity.priced(market, depth), self._liquidity.taken(wanted, depth, market.lot)
         allowed = self._guard.kept(taken, AccountState.of(sizes, known, held.cash, None, None), turnover, market)
-        got = market.fit(allowed, sizes, quoted, held.cash)
+        kept_out = paid.amount if paid is not None and not paid.cids and paid.amount < 0.0 else 0.0
+        got = market.fit(allowed, sizes, quoted, held.cash + kept_out)
         costs, done = market.costs, got
         if paid is not None and paid.cids:
             traded = np.isfinite(prices)
             done = with_flow(market, sizes, got, held.cash, known, paid.amount, paid.day, current=traded)
         at, fees = costs.fill_prices(done, quoted), costs.fees(done, quoted)
-        self.db.execute(
-            "update account set cash = cash + ?", (costs.outcome(done, quoted)[0] + (0.0 if paid is None else paid.amount),)
-        )
+        change = costs.outcome(done, quoted)[0]
+        if paid is not None and kept_out and held.cash + change + kept_out < 0.0:
+            raise AccountError(
+                f"the withdrawal of {-kept_out:,.2f} on {paid.day} needs shares to be sold, and the account is halted, with "
+                f"{held.cash + change:,.2f} in cash; continue with: tracker paper resume"
+            )
+        self.db.execute("update account set cash = cash + ?", (change + (0.0 if paid is None else paid.amount),))
         self.db.executemany(
             "insert into positions values (?, ?) on conflict (ticker) do update set size = size + excluded.size",
             [(tickers[i], float(done[i])) for i in np.flatnonzero(done).tolist()],
