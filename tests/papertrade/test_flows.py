@@ -290,6 +290,26 @@ def test_a_split_on_the_day_of_a_payment_changes_nothing(folder, fill):
         np.testing.assert_allclose(values(account), backtest(PANEL, "pa", params, costs=COSTS).value, rtol=1e-9)
 
 
+@pytest.mark.parametrize("ratio", [4.0, 0.25])
+def test_a_payment_at_the_close_before_a_split_is_measured_in_the_shares_after_it(folder, ratio):
+    """Neither the limits of its orders nor their shortfall depend on the split."""
+    (folder / "actions.csv").write_text(f"date,symbol,kind,value\n{day(PANEL, 5)},S1,split,{ratio}\n")
+    bars = {k: getattr(PANEL, k).copy() for k in ("close", "open", "high", "low")}
+    for prices in bars.values():
+        prices[5:, 1] /= ratio
+    panel = MarketPanel(PANEL.dates, PANEL.symbols, bars.pop("close"), PANEL.targets, PANEL.target_close, **bars)
+    params = {"fill": "close", "cash_flows": {day(PANEL, 4): 1e6}}
+    account = open_account(folder / "a", panel, "buy-and-hold", params, actions=str(folder / "actions.csv"))
+    step_through(account, panel, stop=5)
+    account.change_limits({"max_order_value": 190_000})
+    with pytest.raises(FlowError, match=r"max_order_value=190000: S0, S1, S2, S3 \(up to 205,"):
+        account.step(panel.rows(0, 6))
+    account.change_limits({"max_order_value": 250_000})
+    account.step(panel.rows(0, 6))
+    for order in orders(account, "due = 'flow'"):
+        assert order["price"] == pytest.approx(order["average"], rel=3e-3), order["symbol"]
+
+
 def test_the_schedule_is_shown_and_changed_on_dates_to_come(folder):
     account = open_account(folder / "a", PANEL, "pa")
     assert account.flows() is None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
+from tracker_strategies.papertrade.market.corporate_actions import Action
 from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 FloatArray = NDArray[np.float64]
@@ -29,6 +30,27 @@ _INSTEAD = "Nothing is booked. Change what is paid with: tracker paper flows"
 
 def market_turn(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSwitch, session: str) -> list[str]:
     """Tell a simulated broker what happened on a session, and book what is paid then; say what was."""
+    quotes, actions, prices = _happened(ledger, session)
+    due = _payment(ledger, limits, halt, session, prices)
+    if due is not None:
+        at = "close" if ledger.config.fill is FillMode.CLOSE else "open"
+        quotes = replace(quotes, paid=Payment(due.amount, at, due.day, _cids(ledger, due)))
+    reached(f"before the market of {session}")
+    try:
+        broker.advance(quotes, actions)
+    except AccountError as problem:
+        if isinstance(problem, PaperError):
+            raise
+        payments.give_up(ledger.journal)
+        raise FlowError(f"{problem}. {_INSTEAD}") from problem
+    reached(f"after the market of {session}")
+    return [] if due is None else [_finish(ledger, broker, due, prices)]
+
+
+def _happened(ledger: Ledger, session: str) -> tuple[Quotes, list[Action], FloatArray]:
+    """A session as a simulated broker is told of it, with its corporate actions under the names that it knows; and the prices of
+    the fills with which money is paid, in the shares after these actions: NaN where a name does not trade.
+    """
     config = ledger.config
     before, liquid = ledger.last_session(before=session), config.liquidity is not None
     history = History.load(ledger.journal, config, after="" if liquid else ledger.last_session(before=before))
@@ -41,33 +63,36 @@ def market_turn(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSw
     changed = {a.symbol for a in today if a.kind == "rename"}
     old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(config.symbols, new, strict=True))
     called = dict(zip(config.symbols, old, strict=True))
-    at_close = config.fill is FillMode.CLOSE
-    prices = closes if at_close else opens
-    due = _payment(ledger, limits, halt, session, prices)
-    parts: dict[str, Any] = history.quoted(row)
-    if due is not None:
-        cids = tuple(client_id(config.name, before, i, s, f"flow{ledger.id_mark()}") for i, s in enumerate(config.symbols))
-        parts["paid"] = Payment(due.amount, "close" if at_close else "open", due.day, cids if due.invests else ())
-    reached(f"before the market of {session}")
-    quotes = Quotes(session, new, opens, old, closes, ledger.turnover_of(before), ledger.lasts(), **parts)
-    try:
-        broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
-    except AccountError as problem:
-        if isinstance(problem, PaperError):
-            raise
-        payments.give_up(ledger.journal)
-        raise FlowError(f"{problem}. {_INSTEAD}") from problem
-    reached(f"after the market of {session}")
-    if due is None:
-        return []
-    made = broker.reports(parts["paid"].cids)
-    which = [i for i, cid in enumerate(parts["paid"].cids) if cid in made]
-    tickets = [
-        Ticket(made[cid].cid, new[i], made[cid].size, float(prices[i]), "flow")
-        for i, cid in enumerate(parts["paid"].cids)
-        if cid in made
-    ]
-    return [payments.finish(ledger, due, tickets, [config.symbols[i] for i in which])]
+    prices = opens
+    if config.fill is FillMode.CLOSE:
+        prices = closes / _new_shares(config.symbols, today)
+    quotes = Quotes(session, new, opens, old, closes, ledger.turnover_of(before), ledger.lasts(), **history.quoted(row))
+    return quotes, [replace(a, symbol=called[a.symbol]) for a in today], prices
+
+
+def _new_shares(symbols: Sequence[str], actions: Sequence[Action]) -> FloatArray:
+    """(N,) new shares for an old one."""
+    ratios = np.ones(len(symbols))
+    for action in actions:
+        if action.kind == "split":
+            ratios[symbols.index(action.symbol)] *= action.value
+    return ratios
+
+
+def _cids(ledger: Ledger, due: payments.Due) -> tuple[str, ...]:
+    """Ids of the orders that invest a payment, one for each name."""
+    config, before = ledger.config, ledger.last_session(before=due.session)
+    names = enumerate(config.symbols) if due.invests else ()
+    return tuple(client_id(config.name, before, i, symbol, f"flow{ledger.id_mark()}") for i, symbol in names)
+
+
+def _finish(ledger: Ledger, broker: Broker, due: payments.Due, prices: FloatArray) -> str:
+    """Book a payment that the broker has made, with its orders."""
+    cids, new = _cids(ledger, due), ledger.tickers()
+    made = broker.reports(cids)
+    which = [i for i, cid in enumerate(cids) if cid in made]
+    tickets = [Ticket(cids[i], new[i], made[cids[i]].size, float(prices[i]), "flow") for i in which]
+    return payments.finish(ledger, due, tickets, [ledger.config.symbols[i] for i in which])
 
 
 def _payment(ledger: Ledger, limits: RiskLimits, halt: HaltSwitch, session: str, prices: FloatArray) -> payments.Due | None:
