@@ -290,6 +290,22 @@ def test_a_split_on_the_day_of_a_payment_changes_nothing(folder, fill):
         np.testing.assert_allclose(values(account), backtest(PANEL, "pa", params, costs=COSTS).value, rtol=1e-9)
 
 
+@pytest.mark.parametrize("fill", ["next_open", "close"])
+@pytest.mark.parametrize("later", [1.0, 1.3, 0.7])
+@pytest.mark.parametrize("back", [6, 8])
+def test_a_payment_while_a_name_is_halted_does_not_know_where_it_comes_back(folder, fill, later, back):
+    halted = changed(PANEL, slice(5, back), 1, np.nan)
+    bars = {name: getattr(halted, name).copy() for name in ("close", "open", "high", "low")}
+    for prices in bars.values():
+        prices[back:, 1] *= later
+    panel = MarketPanel(PANEL.dates, PANEL.symbols, bars.pop("close"), PANEL.targets, PANEL.target_close, **bars)
+    params = {"fill": fill, "cash_flows": {day(panel, back - 1): 1e6}}
+    account = open_account(folder / "a", panel, "buy-and-hold", params)
+    account.change_limits(dict.fromkeys(("max_missing", "max_daily_loss", "max_turnover", "max_move"), "none"))
+    step_through(account, panel)
+    np.testing.assert_allclose(values(account), backtest(panel, "buy-and-hold", params, costs=COSTS).value, rtol=1e-9)
+
+
 @pytest.mark.parametrize("ratio", [4.0, 0.25])
 def test_a_payment_at_the_close_before_a_split_is_measured_in_the_shares_after_it(folder, ratio):
     """Neither the limits of its orders nor their shortfall depend on the split."""

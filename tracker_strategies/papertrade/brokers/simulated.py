@@ -210,7 +210,8 @@ class SimulatedBroker:
         held = self.holdings()
         sizes = np.array([held.sizes.get(ticker, 0.0) for ticker in tickers])
         quoted = np.where(np.isfinite(prices), prices, 1.0)
-        known = prices if quotes.lasts is None else np.where(np.isfinite(prices), prices, quotes.lasts)
+        lasts = quotes.lasts_before if due == "close" and quotes.lasts_before is not None else quotes.lasts
+        known = prices if lasts is None else np.where(np.isfinite(prices), prices, lasts)
         turnover = quotes.turnover if due == "open" else None  # orders for a close were planned at its prices
         market, taken, depth = self._market, wanted, quotes.depth if due == "open" else quotes.depth_before
         if self._liquidity is not None and depth is not None:
