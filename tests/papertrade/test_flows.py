@@ -156,6 +156,32 @@ def test_a_kill_at_every_single_transition_pays_each_flow_once(folder, fill):
     assert len(paid(account)) == len([1 for amount in backtest(GAPS.rows(0, 11), "pa", params, costs=COSTS).flow if amount])
 
 
+@pytest.mark.parametrize("fill", ["next_open", "close"])
+def test_a_change_of_the_schedule_in_the_middle_of_a_payment_is_kept_or_refused(folder, fill):
+    date, last = day(PANEL, 5), 6 + (fill == "close")
+    account = open_account(folder / "a", PANEL, "pa", {"fill": fill, "cash_flows": {date: -2e5}})
+    step_through(account, PANEL, stop=last - 1)
+    tried, point, answers = folder / "tried", 1, set()
+    while True:
+        shutil.rmtree(tried, ignore_errors=True)
+        shutil.copytree(account.folder, tried)
+        work = PaperAccount(tried)
+        if in_a_process(lambda work=work: work.step(PANEL.rows(0, last)), kill_at=point):
+            break
+        try:
+            work.change_flows({date: None})
+        except FlowError as refusal:
+            assert f"name a date after {date}" in str(refusal)
+            wanted = [-2e5]
+        else:
+            wanted = []
+        work.step(PANEL.rows(0, last))
+        assert list(paid(work).values()) == wanted, point
+        answers.add(len(wanted))
+        point += 1
+    assert answers == {0, 1}
+
+
 def test_an_account_that_is_flattened_in_the_middle_of_a_payment_can_go_on(folder):
     account = open_account(folder / "a", PANEL, "pa", {"cash_flows": FLOWS})
     step_through(account, PANEL, stop=5)
