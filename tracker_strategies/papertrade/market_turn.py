@@ -32,7 +32,7 @@ def market_turn(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSw
     """Tell a simulated broker what happened on a session, and book what is paid then; say what was."""
     happened = _happened(ledger, session)
     quotes = happened.quotes
-    due = _payment(ledger, limits, halt, happened)
+    due = _payment(ledger, broker, limits, halt, happened)
     if due is not None:
         at = "close" if ledger.config.fill is FillMode.CLOSE else "open"
         quotes = replace(quotes, paid=Payment(due.amount, at, due.day, _cids(ledger, due)))
@@ -125,13 +125,17 @@ def _finish(ledger: Ledger, broker: Broker, due: payments.Due, prices: FloatArra
     return payments.finish(ledger, due, tickets, [ledger.config.symbols[i] for i in which])
 
 
-def _payment(ledger: Ledger, limits: RiskLimits, halt: HaltSwitch, happened: _Session) -> payments.Due | None:
-    """What is paid with the fills of a session, written down; None for nothing, or when it is booked."""
+def _payment(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSwitch, happened: _Session) -> payments.Due | None:
+    """What is paid with the fills of a session, written down; None for nothing, or when it is booked. What was written down and
+    the broker has not made is worked out again: the account may have been halted in the meantime.
+    """
     journal, session = ledger.journal, happened.quotes.session
     known = np.where(np.isfinite(happened.prices), happened.prices, np.nan_to_num(happened.known))
     due = payments.under_way(journal, session)
-    if due is not None or payments.is_made(journal, session):
+    if payments.is_made(journal, session) or (due is not None and broker.has_had(session)):
         return due
+    if due is not None:
+        payments.give_up(journal)
     day, amount = payments.due_on(ledger, session)
     if not amount:
         return None

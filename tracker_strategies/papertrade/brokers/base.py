@@ -194,6 +194,9 @@ class Broker(Protocol):
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
         """A session has passed: simulated brokers fill what waits. Once per session, however often it is called."""
 
+    def has_had(self, session: str) -> bool:
+        """Whether :meth:`advance` was told of a session; False where the market moves by itself."""
+
     def hours(self) -> Hours | None:
         """The broker's own clock, asked for now; None when it has none."""
 

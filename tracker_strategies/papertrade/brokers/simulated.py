@@ -35,8 +35,8 @@ from tracker_strategies.papertrade.brokers.base import (
     Status,
     Ticket,
 )
-from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
-from tracker_strategies.papertrade.brokers.order_types import fill_singles, rescale
+from tracker_strategies.papertrade.brokers.broker_file import BrokerFile, apply_action
+from tracker_strategies.papertrade.brokers.order_types import fill_singles
 from tracker_strategies.papertrade.errors import DuplicateOrderError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -183,7 +183,7 @@ class SimulatedBroker:
             closing += quotes.paid.cids if quotes.paid is not None and quotes.paid.due == "close" else ()
             self._fill("close", quotes.old_tickers, quotes.closes, quotes)
             for action in actions:
-                self._apply(action)
+                apply_action(db, action)
                 if action.kind == "split":  # told in new shares, as the books have the position by then
                     db.executemany(
                         "update orders set size = size * :v, filled = filled * :v, price = price / :v, average = average / :v "
@@ -193,6 +193,11 @@ class SimulatedBroker:
             self._fill("open", quotes.tickers, quotes.open, quotes)
             fill_singles(db, quotes, self._market.costs, self._part)
             db.execute("update orders set status = 'cancelled', reason = ? where status = 'open'", (NO_BAR,))
+
+    def has_had(self, session: str) -> bool:
+        """Whether a session has passed here."""
+        with self._file.errors():
+            return self.db.execute("select 1 from sessions where session = ?", (session,)).fetchone() is not None
 
     def _fill(self, due: str, tickers: Sequence[str], prices: FloatArray, quotes: Quotes) -> None:
         place = {ticker: i for i, ticker in enumerate(tickers)}
@@ -268,30 +273,6 @@ class SimulatedBroker:
             ],
         )
         return own
-
-    def _apply(self, action: Action) -> None:
-        """A corporate action, on what is held and on what is ordered. Names are those that the broker knows."""
-        db, ticker = self.db, action.symbol
-        row = db.execute("select size from positions where ticker = ?", (ticker,)).fetchone()
-        size = row[0] if row else 0.0
-        if action.kind == "split":
-            db.execute("update positions set size = size * ? where ticker = ?", (action.value, ticker))
-            rescale(db, ticker, action.value)
-            db.execute(
-                "update orders set size = size * ?, price = price / ? where ticker = ? and status = 'open'",
-                (action.value, action.value, ticker),
-            )
-        elif action.kind == "dividend":
-            db.execute("update account set cash = cash + ?", (size * action.value,))
-        elif action.kind == "rename":
-            db.execute("update positions set ticker = ? where ticker = ?", (action.text, ticker))
-            db.execute("update orders set ticker = ? where ticker = ? and status = 'open'", (action.text, ticker))
-        else:
-            db.execute("update account set cash = cash + ?", (size * action.value,))
-            db.execute("delete from positions where ticker = ?", (ticker,))
-            db.execute(
-                "update orders set status = 'cancelled', reason = 'delisted' where ticker = ? and status = 'open'", (ticker,)
-            )
 
 
 def _report(row: tuple[str, str, float, float, str, str, float, float, float, str]) -> Report:

@@ -1,7 +1,7 @@
 """Money that is paid in and out on known dates, in the books: the schedule, the payment under way, and those that were made.
 
 A payment is written down before the broker's turn and booked after it, so that it is made once however often a step is killed:
-what is under way is not worked out again.
+what the broker has made is not worked out again.
 """
 
 from __future__ import annotations
