@@ -48,6 +48,15 @@ def market_turn(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSw
     return [] if due is None else [_finish(ledger, broker, due, happened.prices)]
 
 
+def finish_payment(ledger: Ledger, broker: Broker) -> list[str]:
+    """Book a payment that the broker has made and a step that was killed has not booked; say what was paid."""
+    session = ledger.last_session()
+    due = payments.under_way(ledger.journal, session)
+    if due is None or not broker.has_had(session):
+        return []
+    return [_finish(ledger, broker, due, _happened(ledger, session).prices)]
+
+
 @dataclass(frozen=True, eq=False)
 class _Session:
     """A session as a simulated broker is told of it, with its corporate actions under the names that it knows.
