@@ -159,6 +159,23 @@ def test_a_kill_at_every_single_transition_pays_each_flow_once(folder, fill):
     assert len(paid(account)) == len([1 for amount in backtest(GAPS.rows(0, 11), "pa", params, costs=COSTS).flow if amount])
 
 
+def test_after_a_payment_the_broker_holds_what_the_books_hold_to_the_last_bit(folder):
+    """A rest of rounding would be a position of its own, which takes a place among the names that may be held."""
+    panel = random_panel(n_bars=16, n_assets=6, seed=503833, ohlc=True)
+    params = {**LIVING, "max_names": 4, "cash_flows": {day(panel, 5): -9.5e5, day(panel, 7): 5e6, day(panel, 12): 5e6}}
+    costs = CostModel(per_share=0.01, min_fee=200.0, slippage_bps=3.0)
+    account = open_account(folder / "a", panel, "pa", params, costs=costs)
+    account.change_limits(dict.fromkeys(("max_missing", "max_daily_loss", "max_turnover"), "none"))
+    for k in range(1, 17):
+        account.step(panel.rows(0, k))
+        with account.journal(readonly=True) as journal, account.broker() as broker:
+            books = dict(tuple(row) for row in journal.rows("select symbol, size from positions where size != 0"))
+            assert broker.holdings().sizes == books, k
+    assert len(paid(account)) == 3
+    assert not [order["reason"] for order in orders(account) if order["status"] == "rejected"]
+    np.testing.assert_allclose(values(account), backtest(panel, "pa", params, costs=costs).value, rtol=1e-9)
+
+
 @pytest.mark.parametrize("fill", ["next_open", "close"])
 def test_a_change_of_the_schedule_in_the_middle_of_a_payment_is_kept_or_refused(folder, fill):
     date, last = day(PANEL, 5), 6 + (fill == "close")

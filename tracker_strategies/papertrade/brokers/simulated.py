@@ -214,6 +214,8 @@ class SimulatedBroker:
             wanted[i] += size * part[cid]
         held = self.holdings()
         sizes = np.array([held.sizes.get(ticker, 0.0) for ticker in tickers])
+        # Books that differ by rounding sell all of a position, too: nothing of it may stay behind.
+        wanted = np.where((wanted < 0.0) & (np.abs(sizes + wanted) <= _ROUNDING * sizes), -sizes, wanted)
         quoted = np.where(np.isfinite(prices), prices, 1.0)
         lasts = quotes.lasts_before if due == "close" and quotes.lasts_before is not None else quotes.lasts
         known = prices if lasts is None else np.where(np.isfinite(prices), prices, lasts)
@@ -236,17 +238,14 @@ class SimulatedBroker:
                 f"{held.cash + change:,.2f} in cash; continue with: tracker paper resume"
             )
         self.db.execute("update account set cash = cash + ?", (change + (0.0 if paid is None else paid.amount),))
-        self.db.executemany(
-            "insert into positions values (?, ?) on conflict (ticker) do update set size = size + excluded.size",
-            [(tickers[i], float(done[i])) for i in np.flatnonzero(done).tolist()],
-        )
-        self.db.execute("delete from positions where size = 0")
+        more = np.where(np.abs(done - got) > 1e-12 * np.abs(done), done - got, 0.0)
         if paid is not None and paid.cids:
-            fees = self._fill_payment(paid, tickers, got, done, at, fees)
-        news = []
+            fees = self._fill_payment(paid, tickers, got, more, at, fees)
+        news, fills = [], []
         for cid, i, size in orders:
             # The only order of a name gets exactly what the account got: a later sell of all of it leaves nothing.
             filled = float(got[i] * (size * part[cid] / wanted[i])) if wanted[i] else 0.0
+            fills.append((tickers[i], filled))
             whole = abs(size - filled) <= _ROUNDING * abs(size)
             status = Status.FILLED if whole else Status.CANCELLED
             reason = "" if whole else PARTLY if part[cid] < 1.0 else SHORT_OF_CASH
@@ -254,14 +253,25 @@ class SimulatedBroker:
                 reason = KEPT_BACK if allowed[i] != taken[i] else TOO_LARGE
             news.append((status, filled, float(at[i]), float(fees[i]) * abs(filled / got[i]) if got[i] else 0.0, reason, cid))
         self.db.executemany("update orders set status = ?, filled = ?, average = ?, fee = ?, reason = ? where cid = ?", news)
+        self._take(held, [*fills, *((tickers[i], float(more[i])) for i in np.flatnonzero(more).tolist())])
+
+    def _take(self, held: Holdings, fills: Sequence[tuple[str, float]]) -> None:
+        """Add fills to positions one by one, as the books do: the sums are the same to the last bit."""
+        sizes = dict(held.sizes)
+        for ticker, size in fills:
+            left = sizes.get(ticker, 0.0) + size
+            sizes[ticker] = 0.0 if abs(left) < _ROUNDING * abs(size) else left
+        rows = [(ticker, sizes[ticker]) for ticker in dict.fromkeys(ticker for ticker, _ in fills)]
+        self.db.executemany("insert into positions values (?, ?) on conflict (ticker) do update set size = excluded.size", rows)
+        self.db.execute("delete from positions where size = 0")
 
     def _fill_payment(
-        self, paid: Payment, tickers: Sequence[str], got: FloatArray, done: FloatArray, at: FloatArray, fees: FloatArray
+        self, paid: Payment, tickers: Sequence[str], got: FloatArray, more: FloatArray, at: FloatArray, fees: FloatArray
     ) -> FloatArray:
         """Orders for what a payment trades beside those that were sent; each name pays one fee. Returns what is left of it for
         the latter.
         """
-        more = done - got
+        done = got + more
         share = np.where((got * done > 0.0) & (np.abs(got) < np.abs(done)), got / np.where(done != 0.0, done, 1.0), 1.0)
         own = np.where(got != 0.0, fees * share, 0.0)
         self.db.executemany(
@@ -269,7 +279,7 @@ class SimulatedBroker:
             "values (?, ?, ?, ?, 'flow', 'filled', ?, ?, ?)",
             [
                 (paid.cids[i], tickers[i], float(more[i]), float(at[i]), float(more[i]), float(at[i]), float(fees[i] - own[i]))
-                for i in np.flatnonzero(np.abs(more) > 1e-12 * np.abs(done)).tolist()
+                for i in np.flatnonzero(more).tolist()
             ],
         )
         return own
