@@ -30,6 +30,7 @@ from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.journal import now
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.schema import Kind
+from tracker_strategies.papertrade.market_turn import finish_payment
 from tracker_strategies.papertrade.step import StepResult
 
 #: Seconds between looks whether cancelled orders have gone: until then they hold back the shares that they would sell.
@@ -39,8 +40,10 @@ _LOOKS = (0.2, 0.5, 1.0, 2.0, 4.0)
 def take_over(ledger: Ledger, broker: Broker, splits: Splits = Splits.WAIT) -> list[str]:
     """Make the journal's account the broker's: orders that are not ours are cancelled, positions and cash taken over.
 
-    What looks like a split is taken as ``splits`` says, and what looks like a new ticker as that, unless all are shares.
+    A scheduled payment that the broker has made is booked as such before. What looks like a split is taken as ``splits`` says,
+    and what looks like a new ticker as that, unless all are shares.
     """
+    finished = finish_payment(ledger, broker)
     settle(ledger, broker, recent=True)
     strange = strange_orders(ledger, broker.open_orders())
     for report in strange:
@@ -48,7 +51,7 @@ def take_over(ledger: Ledger, broker: Broker, splits: Splits = Splits.WAIT) -> l
     changes = [f"cancelled {r.size:+g} {r.ticker} ({r.cid}), an order that this account did not send" for r in strange]
     there = broker.holdings()
     ahead = booked_ahead(ledger, there)
-    return [*changes, *adopt(ledger, there, "adopted from the broker", ahead, splits)]
+    return [*finished, *changes, *adopt(ledger, there, "adopted from the broker", ahead, splits)]
 
 
 def cancel_waiting(broker: Broker, name: str = "") -> int:

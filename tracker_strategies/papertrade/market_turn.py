@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from tracker_strategies.papertrade.journal.crash_points import reached
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.lock_and_halt import HaltSwitch
+from tracker_strategies.papertrade.market.corporate_actions import Action
 from tracker_strategies.papertrade.risk_limits import RiskLimits
 
 FloatArray = NDArray[np.float64]
@@ -29,6 +30,48 @@ _INSTEAD = "Nothing is booked. Change what is paid with: tracker paper flows"
 
 def market_turn(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSwitch, session: str) -> list[str]:
     """Tell a simulated broker what happened on a session, and book what is paid then; say what was."""
+    happened = _happened(ledger, session)
+    quotes = happened.quotes
+    due = _payment(ledger, broker, limits, halt, happened)
+    if due is not None:
+        at = "close" if ledger.config.fill is FillMode.CLOSE else "open"
+        quotes = replace(quotes, paid=Payment(due.amount, at, due.day, _cids(ledger, due)))
+    reached(f"before the market of {session}")
+    try:
+        broker.advance(quotes, happened.actions)
+    except AccountError as problem:
+        if isinstance(problem, PaperError):
+            raise
+        payments.give_up(ledger.journal)
+        raise FlowError(f"{problem}. {_INSTEAD}") from problem
+    reached(f"after the market of {session}")
+    return [] if due is None else [_finish(ledger, broker, due, happened.prices)]
+
+
+def finish_payment(ledger: Ledger, broker: Broker) -> list[str]:
+    """Book a payment that the broker has made and a step that was killed has not booked; say what was paid."""
+    session = ledger.last_session()
+    due = payments.under_way(ledger.journal, session)
+    if due is None or not broker.has_had(session):
+        return []
+    return [_finish(ledger, broker, due, _happened(ledger, session).prices)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Session:
+    """A session as a simulated broker is told of it, with its corporate actions under the names that it knows.
+
+    ``prices`` are those of the fills with which money is paid, NaN where a name does not trade, and ``known`` the latest closes
+    as of these fills; both in the shares after the actions.
+    """
+
+    quotes: Quotes
+    actions: list[Action]
+    prices: FloatArray
+    known: FloatArray
+
+
+def _happened(ledger: Ledger, session: str) -> _Session:
     config = ledger.config
     before, liquid = ledger.last_session(before=session), config.liquidity is not None
     history = History.load(ledger.journal, config, after="" if liquid else ledger.last_session(before=before))
@@ -41,48 +84,73 @@ def market_turn(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSw
     changed = {a.symbol for a in today if a.kind == "rename"}
     old = tuple(renames.get(s, s) if s in changed else t for s, t in zip(config.symbols, new, strict=True))
     called = dict(zip(config.symbols, old, strict=True))
-    at_close = config.fill is FillMode.CLOSE
-    prices = closes if at_close else opens
-    due = _payment(ledger, limits, halt, session, prices)
-    parts: dict[str, Any] = history.quoted(row)
-    if due is not None:
-        cids = tuple(client_id(config.name, before, i, s, f"flow{ledger.id_mark()}") for i, s in enumerate(config.symbols))
-        parts["paid"] = Payment(due.amount, "close" if at_close else "open", due.day, cids if due.invests else ())
-    reached(f"before the market of {session}")
-    quotes = Quotes(session, new, opens, old, closes, ledger.turnover_of(before), ledger.lasts(), **parts)
-    try:
-        broker.advance(quotes, [replace(a, symbol=called[a.symbol]) for a in today])
-    except AccountError as problem:
-        if isinstance(problem, PaperError):
-            raise
-        payments.give_up(ledger.journal)
-        raise FlowError(f"{problem}. {_INSTEAD}") from problem
-    reached(f"after the market of {session}")
-    if due is None:
-        return []
-    made = broker.reports(parts["paid"].cids)
-    which = [i for i, cid in enumerate(parts["paid"].cids) if cid in made]
-    tickets = [
-        Ticket(made[cid].cid, new[i], made[cid].size, float(prices[i]), "flow")
-        for i, cid in enumerate(parts["paid"].cids)
-        if cid in made
-    ]
-    return [payments.finish(ledger, due, tickets, [config.symbols[i] for i in which])]
+    parts, prices, lasts = history.quoted(row), opens, ledger.lasts()
+    known = lasts
+    if config.fill is FillMode.CLOSE:
+        parts["lasts_before"] = _lasts_before(ledger, history, row)
+        ratios = _new_shares(config.symbols, today)
+        prices, known = closes / ratios, parts["lasts_before"] / ratios
+    quotes = Quotes(session, new, opens, old, closes, ledger.turnover_of(before), lasts, **parts)
+    return _Session(quotes, [replace(a, symbol=called[a.symbol]) for a in today], prices, known)
 
 
-def _payment(ledger: Ledger, limits: RiskLimits, halt: HaltSwitch, session: str, prices: FloatArray) -> payments.Due | None:
-    """What is paid with the fills of a session, written down; None for nothing, or when it is booked."""
-    journal = ledger.journal
+def _lasts_before(ledger: Ledger, history: History, row: int) -> FloatArray:
+    """(N,) latest close of each name as of the session before a row: what is known at its close."""
+    lasts, closes = ledger.lasts(), history.bars.close
+    came_back = np.isfinite(closes[row]) & ~(np.isfinite(closes[row - 1]) if row else np.zeros(len(lasts), dtype=bool))
+    if row:
+        lasts = np.where(np.isfinite(closes[row - 1]), closes[row - 1], lasts)
+    if came_back.any():
+        past = History.load(ledger.journal, ledger.config).bars
+        earlier = past.close[: past.sessions.index(history.bars.sessions[row])]
+        for i in np.flatnonzero(came_back).tolist():
+            seen = earlier[np.isfinite(earlier[:, i]), i]
+            lasts[i] = seen[-1] if len(seen) else np.nan
+    return lasts
+
+
+def _new_shares(symbols: Sequence[str], actions: Sequence[Action]) -> FloatArray:
+    """(N,) new shares for an old one."""
+    ratios = np.ones(len(symbols))
+    for action in actions:
+        if action.kind == "split":
+            ratios[symbols.index(action.symbol)] *= action.value
+    return ratios
+
+
+def _cids(ledger: Ledger, due: payments.Due) -> tuple[str, ...]:
+    """Ids of the orders that invest a payment, one for each name."""
+    config, before = ledger.config, ledger.last_session(before=due.session)
+    names = enumerate(config.symbols) if due.invests else ()
+    return tuple(client_id(config.name, before, i, symbol, f"flow{ledger.id_mark()}") for i, symbol in names)
+
+
+def _finish(ledger: Ledger, broker: Broker, due: payments.Due, prices: FloatArray) -> str:
+    """Book a payment that the broker has made, with its orders."""
+    cids, new = _cids(ledger, due), ledger.tickers()
+    made = broker.reports(cids)
+    which = [i for i, cid in enumerate(cids) if cid in made]
+    tickets = [Ticket(cids[i], new[i], made[cids[i]].size, float(prices[i]), "flow") for i in which]
+    return payments.finish(ledger, due, tickets, [ledger.config.symbols[i] for i in which])
+
+
+def _payment(ledger: Ledger, broker: Broker, limits: RiskLimits, halt: HaltSwitch, happened: _Session) -> payments.Due | None:
+    """What is paid with the fills of a session, written down; None for nothing, or when it is booked. What was written down and
+    the broker has not made is worked out again: the account may have been halted in the meantime.
+    """
+    journal, session = ledger.journal, happened.quotes.session
+    known = np.where(np.isfinite(happened.prices), happened.prices, np.nan_to_num(happened.known))
     due = payments.under_way(journal, session)
-    if due is not None or payments.is_made(journal, session):
+    if payments.is_made(journal, session) or (due is not None and broker.has_had(session)):
         return due
+    if due is not None:
+        payments.give_up(journal)
     day, amount = payments.due_on(ledger, session)
     if not amount:
         return None
     if ledger.config.fill is FillMode.CLOSE:
         worth = float(journal.one("select value from balances where session = ?", (day,)))
     else:
-        known = np.where(np.isfinite(prices), prices, np.nan_to_num(ledger.lasts()))
         worth = ledger.cash() + float(ledger.sizes() @ known)
     try:
         check_withdrawal(worth, amount, day)
@@ -90,18 +158,13 @@ def _payment(ledger: Ledger, limits: RiskLimits, halt: HaltSwitch, session: str,
         raise FlowError(f"{problem}. {_INSTEAD}") from None
     invests = halt.reason() is None
     if invests:
-        _refuse_beyond(limits, ledger, amount, worth, np.nan_to_num(prices), day)
-    elif ledger.cash() + amount < 0.0:
-        raise FlowError(
-            f"the withdrawal of {-amount:,.2f} on {day} needs shares to be sold, and the account is halted, with "
-            f"{ledger.cash():,.2f} in cash; continue with: tracker paper resume. {_INSTEAD}"
-        )
+        _refuse_beyond(limits, ledger, amount, worth, known, day)
     due = payments.Due(session, day, amount, worth, invests)
     payments.begin(journal, due)
     return due
 
 
-def _refuse_beyond(limits: RiskLimits, ledger: Ledger, amount: float, worth: float, prices: FloatArray, day: str) -> None:
+def _refuse_beyond(limits: RiskLimits, ledger: Ledger, amount: float, worth: float, known: FloatArray, day: str) -> None:
     """Raise when the orders that invest a payment break a limit. Like the entry, it does not count against the turnover."""
     place = {symbol: i for i, symbol in enumerate(ledger.config.symbols)}
     after = ledger.sizes()
@@ -109,7 +172,6 @@ def _refuse_beyond(limits: RiskLimits, ledger: Ledger, amount: float, worth: flo
         after[place[order["symbol"]]] += order["size"] - order["filled"]
     after = np.maximum(after, 0.0)
     own = replace(limits, max_turnover=None, max_weight=None)
-    known = np.where(prices > 0.0, prices, np.nan_to_num(ledger.lasts()))
     found = breaches(
         own, ledger.config.symbols, after, after * (amount / worth), known, max(worth - float(after @ known), 0.0), pays=False
     )

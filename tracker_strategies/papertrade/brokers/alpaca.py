@@ -147,6 +147,10 @@ class AlpacaBroker:
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
         """The market moves by itself."""
 
+    def has_had(self, session: str) -> bool:
+        """Nobody tells it of sessions."""
+        return False
+
     def hours(self) -> Hours:
         """Alpaca's clock."""
         return self._line.read("clock", lambda client: _hours(client.get_clock()))

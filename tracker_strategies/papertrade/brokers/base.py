@@ -134,9 +134,10 @@ class Quotes:
 
     ``closes`` are those of the session before, under the tickers that the names had then. ``turnover`` is the most that its
     orders may buy and sell, as a share of the account, None for no limit; ``lasts`` are the latest prices known, also of names
-    without a bar, by which the account is worth what it is. ``high``, ``low`` and ``close`` are those of the session itself,
-    where bars have them. ``depth`` is what was traded on the session, in shares, and ``depth_before`` on the one before; None
-    where fills do not depend on it. ``paid``: what is paid in or out with the fills.
+    without a bar, by which the account is worth what it is, and ``lasts_before`` those that were known at the close of the
+    session before. ``high``, ``low`` and ``close`` are those of the session itself, where bars have them. ``depth`` is what was
+    traded on the session, in shares, and ``depth_before`` on the one before; None where fills do not depend on it. ``paid``: what
+    is paid in or out with the fills.
     """
 
     session: str
@@ -152,6 +153,7 @@ class Quotes:
     depth: Depth | None = None
     depth_before: Depth | None = None
     paid: Payment | None = None
+    lasts_before: FloatArray | None = None
 
 
 class Broker(Protocol):
@@ -191,6 +193,9 @@ class Broker(Protocol):
 
     def advance(self, quotes: Quotes, actions: Sequence[Action]) -> None:
         """A session has passed: simulated brokers fill what waits. Once per session, however often it is called."""
+
+    def has_had(self, session: str) -> bool:
+        """Whether :meth:`advance` was told of a session; False where the market moves by itself."""
 
     def hours(self) -> Hours | None:
         """The broker's own clock, asked for now; None when it has none."""

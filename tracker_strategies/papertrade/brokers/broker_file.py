@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from tracker_strategies.papertrade.brokers.order_types import rescale
 from tracker_strategies.papertrade.errors import BrokerError
 from tracker_strategies.papertrade.journal.sealed_database import SealedDatabase
 from tracker_strategies.papertrade.journal.seals import Form
+from tracker_strategies.papertrade.market.corporate_actions import Action
 
 FILE = "broker.db"
 
@@ -75,3 +78,26 @@ class BrokerFile(SealedDatabase):
     def recent(self) -> dict[str, str]:
         """Cash and shares; the journal compares them with its own, too."""
         return {"account": "", "positions": ""}
+
+
+def apply_action(db: sqlite3.Connection, action: Action) -> None:
+    """A corporate action, on what is held and on what is ordered, inside a transaction. Names are those that the broker knows."""
+    ticker = action.symbol
+    row = db.execute("select size from positions where ticker = ?", (ticker,)).fetchone()
+    size = row[0] if row else 0.0
+    if action.kind == "split":
+        db.execute("update positions set size = size * ? where ticker = ?", (action.value, ticker))
+        rescale(db, ticker, action.value)
+        db.execute(
+            "update orders set size = size * ?, price = price / ? where ticker = ? and status = 'open'",
+            (action.value, action.value, ticker),
+        )
+    elif action.kind == "dividend":
+        db.execute("update account set cash = cash + ?", (size * action.value,))
+    elif action.kind == "rename":
+        db.execute("update positions set ticker = ? where ticker = ?", (action.text, ticker))
+        db.execute("update orders set ticker = ? where ticker = ? and status = 'open'", (action.text, ticker))
+    else:
+        db.execute("update account set cash = cash + ?", (size * action.value,))
+        db.execute("delete from positions where ticker = ?", (ticker,))
+        db.execute("update orders set status = 'cancelled', reason = 'delisted' where ticker = ? and status = 'open'", (ticker,))

@@ -120,6 +120,10 @@ class FaultyBroker:
         """A session has passed."""
         self._broker.advance(quotes, actions)
 
+    def has_had(self, session: str) -> bool:
+        """Whether it was told of a session."""
+        return self._broker.has_had(session)
+
     def hours(self) -> Hours | None:
         """The broker's clock."""
         return self._broker.hours()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker_strategies.errors import AccountError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.holdings.flows import with_flow
 from tracker_strategies.execution.mandate.account import AccountState
@@ -34,8 +35,8 @@ from tracker_strategies.papertrade.brokers.base import (
     Status,
     Ticket,
 )
-from tracker_strategies.papertrade.brokers.broker_file import BrokerFile
-from tracker_strategies.papertrade.brokers.order_types import fill_singles, rescale
+from tracker_strategies.papertrade.brokers.broker_file import BrokerFile, apply_action
+from tracker_strategies.papertrade.brokers.order_types import fill_singles
 from tracker_strategies.papertrade.errors import DuplicateOrderError, OrderRefusedError
 from tracker_strategies.papertrade.market.corporate_actions import Action
 
@@ -182,7 +183,7 @@ class SimulatedBroker:
             closing += quotes.paid.cids if quotes.paid is not None and quotes.paid.due == "close" else ()
             self._fill("close", quotes.old_tickers, quotes.closes, quotes)
             for action in actions:
-                self._apply(action)
+                apply_action(db, action)
                 if action.kind == "split":  # told in new shares, as the books have the position by then
                     db.executemany(
                         "update orders set size = size * :v, filled = filled * :v, price = price / :v, average = average / :v "
@@ -192,6 +193,11 @@ class SimulatedBroker:
             self._fill("open", quotes.tickers, quotes.open, quotes)
             fill_singles(db, quotes, self._market.costs, self._part)
             db.execute("update orders set status = 'cancelled', reason = ? where status = 'open'", (NO_BAR,))
+
+    def has_had(self, session: str) -> bool:
+        """Whether a session has passed here."""
+        with self._file.errors():
+            return self.db.execute("select 1 from sessions where session = ?", (session,)).fetchone() is not None
 
     def _fill(self, due: str, tickers: Sequence[str], prices: FloatArray, quotes: Quotes) -> None:
         place = {ticker: i for i, ticker in enumerate(tickers)}
@@ -208,33 +214,38 @@ class SimulatedBroker:
             wanted[i] += size * part[cid]
         held = self.holdings()
         sizes = np.array([held.sizes.get(ticker, 0.0) for ticker in tickers])
+        # Books that differ by rounding sell all of a position, too: nothing of it may stay behind.
+        wanted = np.where((wanted < 0.0) & (np.abs(sizes + wanted) <= _ROUNDING * sizes), -sizes, wanted)
         quoted = np.where(np.isfinite(prices), prices, 1.0)
-        known = prices if quotes.lasts is None else np.where(np.isfinite(prices), prices, quotes.lasts)
+        lasts = quotes.lasts_before if due == "close" and quotes.lasts_before is not None else quotes.lasts
+        known = prices if lasts is None else np.where(np.isfinite(prices), prices, lasts)
         turnover = quotes.turnover if due == "open" else None  # orders for a close were planned at its prices
         market, taken, depth = self._market, wanted, quotes.depth if due == "open" else quotes.depth_before
         if self._liquidity is not None and depth is not None:
             market, taken = self._liquidity.priced(market, depth), self._liquidity.taken(wanted, depth, market.lot)
         allowed = self._guard.kept(taken, AccountState.of(sizes, known, held.cash, None, None), turnover, market)
-        got = market.fit(allowed, sizes, quoted, held.cash)
+        kept_out = paid.amount if paid is not None and not paid.cids and paid.amount < 0.0 else 0.0
+        got = market.fit(allowed, sizes, quoted, held.cash + kept_out)
         costs, done = market.costs, got
         if paid is not None and paid.cids:
             traded = np.isfinite(prices)
             done = with_flow(market, sizes, got, held.cash, known, paid.amount, paid.day, current=traded)
         at, fees = costs.fill_prices(done, quoted), costs.fees(done, quoted)
-        self.db.execute(
-            "update account set cash = cash + ?", (costs.outcome(done, quoted)[0] + (0.0 if paid is None else paid.amount),)
-        )
-        self.db.executemany(
-            "insert into positions values (?, ?) on conflict (ticker) do update set size = size + excluded.size",
-            [(tickers[i], float(done[i])) for i in np.flatnonzero(done).tolist()],
-        )
-        self.db.execute("delete from positions where size = 0")
+        change = costs.outcome(done, quoted)[0]
+        if paid is not None and kept_out and held.cash + change + kept_out < 0.0:
+            raise AccountError(
+                f"the withdrawal of {-kept_out:,.2f} on {paid.day} needs shares to be sold, and the account is halted, with "
+                f"{held.cash + change:,.2f} in cash; continue with: tracker paper resume"
+            )
+        self.db.execute("update account set cash = cash + ?", (change + (0.0 if paid is None else paid.amount),))
+        more = np.where(np.abs(done - got) > 1e-12 * np.abs(done), done - got, 0.0)
         if paid is not None and paid.cids:
-            fees = self._fill_payment(paid, tickers, got, done, at, fees)
-        news = []
+            fees = self._fill_payment(paid, tickers, got, more, at, fees)
+        news, fills = [], []
         for cid, i, size in orders:
             # The only order of a name gets exactly what the account got: a later sell of all of it leaves nothing.
             filled = float(got[i] * (size * part[cid] / wanted[i])) if wanted[i] else 0.0
+            fills.append((tickers[i], filled))
             whole = abs(size - filled) <= _ROUNDING * abs(size)
             status = Status.FILLED if whole else Status.CANCELLED
             reason = "" if whole else PARTLY if part[cid] < 1.0 else SHORT_OF_CASH
@@ -242,14 +253,25 @@ class SimulatedBroker:
                 reason = KEPT_BACK if allowed[i] != taken[i] else TOO_LARGE
             news.append((status, filled, float(at[i]), float(fees[i]) * abs(filled / got[i]) if got[i] else 0.0, reason, cid))
         self.db.executemany("update orders set status = ?, filled = ?, average = ?, fee = ?, reason = ? where cid = ?", news)
+        self._take(held, [*fills, *((tickers[i], float(more[i])) for i in np.flatnonzero(more).tolist())])
+
+    def _take(self, held: Holdings, fills: Sequence[tuple[str, float]]) -> None:
+        """Add fills to positions one by one, as the books do: the sums are the same to the last bit."""
+        sizes = dict(held.sizes)
+        for ticker, size in fills:
+            left = sizes.get(ticker, 0.0) + size
+            sizes[ticker] = 0.0 if abs(left) < _ROUNDING * abs(size) else left
+        rows = [(ticker, sizes[ticker]) for ticker in dict.fromkeys(ticker for ticker, _ in fills)]
+        self.db.executemany("insert into positions values (?, ?) on conflict (ticker) do update set size = excluded.size", rows)
+        self.db.execute("delete from positions where size = 0")
 
     def _fill_payment(
-        self, paid: Payment, tickers: Sequence[str], got: FloatArray, done: FloatArray, at: FloatArray, fees: FloatArray
+        self, paid: Payment, tickers: Sequence[str], got: FloatArray, more: FloatArray, at: FloatArray, fees: FloatArray
     ) -> FloatArray:
         """Orders for what a payment trades beside those that were sent; each name pays one fee. Returns what is left of it for
         the latter.
         """
-        more = done - got
+        done = got + more
         share = np.where((got * done > 0.0) & (np.abs(got) < np.abs(done)), got / np.where(done != 0.0, done, 1.0), 1.0)
         own = np.where(got != 0.0, fees * share, 0.0)
         self.db.executemany(
@@ -257,34 +279,10 @@ class SimulatedBroker:
             "values (?, ?, ?, ?, 'flow', 'filled', ?, ?, ?)",
             [
                 (paid.cids[i], tickers[i], float(more[i]), float(at[i]), float(more[i]), float(at[i]), float(fees[i] - own[i]))
-                for i in np.flatnonzero(np.abs(more) > 1e-12 * np.abs(done)).tolist()
+                for i in np.flatnonzero(more).tolist()
             ],
         )
         return own
-
-    def _apply(self, action: Action) -> None:
-        """A corporate action, on what is held and on what is ordered. Names are those that the broker knows."""
-        db, ticker = self.db, action.symbol
-        row = db.execute("select size from positions where ticker = ?", (ticker,)).fetchone()
-        size = row[0] if row else 0.0
-        if action.kind == "split":
-            db.execute("update positions set size = size * ? where ticker = ?", (action.value, ticker))
-            rescale(db, ticker, action.value)
-            db.execute(
-                "update orders set size = size * ?, price = price / ? where ticker = ? and status = 'open'",
-                (action.value, action.value, ticker),
-            )
-        elif action.kind == "dividend":
-            db.execute("update account set cash = cash + ?", (size * action.value,))
-        elif action.kind == "rename":
-            db.execute("update positions set ticker = ? where ticker = ?", (action.text, ticker))
-            db.execute("update orders set ticker = ? where ticker = ? and status = 'open'", (action.text, ticker))
-        else:
-            db.execute("update account set cash = cash + ?", (size * action.value,))
-            db.execute("delete from positions where ticker = ?", (ticker,))
-            db.execute(
-                "update orders set status = 'cancelled', reason = 'delisted' where ticker = ? and status = 'open'", (ticker,)
-            )
 
 
 def _report(row: tuple[str, str, float, float, str, str, float, float, float, str]) -> Report:

@@ -1,7 +1,7 @@
 """Money that is paid in and out on known dates, in the books: the schedule, the payment under way, and those that were made.
 
 A payment is written down before the broker's turn and booked after it, so that it is made once however often a step is killed:
-what is under way is not worked out again.
+what the broker has made is not worked out again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def changed_schedule(ledger: Ledger, changes: Mapping[str, Any]) -> dict[str, An
     """The schedule with payments added, replaced or, with None, removed, in plain values. Days that have passed stay."""
     # What is due on a session that could not be settled may be changed; with fills at the close that is of the one before.
     newest = ledger.last_session("balances", back=int(ledger.config.fill is FillMode.CLOSE))
-    old, newest = schedule_of(ledger.journal), max(newest, ledger.config.start)
+    booked = [day for _, day in _made(ledger.journal).values()]
+    begun = _begun(ledger.journal)
+    booked += [] if begun is None else [begun.day]
+    old, newest = schedule_of(ledger.journal), max(newest, ledger.config.start, *booked)
     if ledger.config.broker != "simulated":
         raise FlowError(f"at {ledger.config.broker} a person pays money in and out; do it there, then run: tracker paper adopt")
     if ledger.config.liquidity is not None:
@@ -68,7 +71,9 @@ def changed_schedule(ledger: Ledger, changes: Mapping[str, Any]) -> dict[str, An
         made = None if gone and key == "each" else flows_of({key: 1.0 if gone else value})
         day = made.days[0] if made is not None and made.days else "each"
         if day != "each" and day <= newest:
-            raise FlowError(f"what was due on {day} is booked, or the account had not begun; name a date after {newest}")
+            raise FlowError(
+                f"what was due on {day} is booked or is being booked, or the account had not begun; name a date after {newest}"
+            )
         plain.pop(day, None)
         if not gone:
             plain |= made.plain() if made is not None else {}
@@ -88,10 +93,14 @@ def due_on(ledger: Ledger, session: str) -> tuple[str, float]:
 
 def under_way(journal: Journal, session: str) -> Due | None:
     """The payment that was begun on a session and not finished."""
+    due = _begun(journal)
+    return due if due is not None and due.session == session else None
+
+
+def _begun(journal: Journal) -> Due | None:
     told = journal.one("select value from meta where key = ?", (_UNDER_WAY,))
     with journal.errors():
-        due = Due(**json.loads(told)) if told else None
-    return due if due is not None and due.session == session else None
+        return Due(**json.loads(told)) if told else None
 
 
 def begin(journal: Journal, due: Due) -> None:
