@@ -201,7 +201,7 @@ def test_money_that_comes_in_is_shared_by_the_parts():
     [
         ((None, None), "2 trackers share one account.*capital=0.5"),
         ((0.5, None), "2 trackers share one account.*capital=0.5"),
-        ((0.7, 0.7), "sum to 1.4"),
+        ((0.7, 0.7), "sums to 1.4"),
         ((0.0, 0.5), r"capital=0\.0 must be a share"),
         ((float("nan"), 0.5), "capital must be a finite number, got nan"),
         (("half", 0.5), "capital must be a finite number, got 'half'"),

@@ -145,7 +145,7 @@ class HoldingsAnalyzer(bt.Analyzer):
     Params:
       - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
       - ``weights`` (True): keep what was held and decided; without it memory does not grow with bars x names, and the figures are
-        the same. ``decisions`` of a strategy with limits are then their sums, (T, 1)
+        the same. Decisions of a strategy with limits are then their sums, (T, 1)
     """
 
     params = (("orders", False), ("weights", True))

@@ -34,7 +34,7 @@ REFUSED = {
     "point and comma": (GOOD.replace("101", '"1,01"').replace("102", "1.5"), DataError, ["'INDEX'", "'1,01'", "2020-01-02"]),
     "truth value": (GOOD.replace(",20", ",True").replace(",21", ",True"), DataError, ["'B'", "'True'"]),
     "long table": ("date,ticker,close\n2020-01-01,X,1\n2020-01-01,Y,2\n", DataError, ["'ticker'", "'X'", "pivot"]),
-    "zero": (GOOD.replace(",11,", ",0,"), DataError, ["A", "2020-01-02", "0", "positive"]),
+    "zero": (GOOD.replace(",11,", ",0,"), DataError, ["A", "2020-01-02", "0", "> 0"]),
     "negative": (GOOD.replace(",11,", ",-3,"), DataError, ["A", "2020-01-02", "-3"]),
     "infinite": (GOOD.replace(",11,", ",inf,"), DataError, ["A", "2020-01-02", "inf"]),
     "overflow": (GOOD.replace(",11,", ",1e999,"), DataError, ["A", "2020-01-02", "inf"]),

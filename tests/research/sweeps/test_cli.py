@@ -101,7 +101,7 @@ def test_help_teaches():
 
 
 BAD = {
-    "file and flags": (("sweep", "--config", "x.toml", "--cost-bps", "5"), ("ParameterError", "leave out cost_bps")),
+    "file and flags": (("sweep", "--config", "x.toml", "--cost-bps", "5"), ("ParameterError", "remove cost_bps")),
     "unknown strategy": (("sweep", "pax"), ("ParameterError", "pax")),
     "unknown parameter": (("sweep", "pa", "--grid", "epsilon=1"), ("ParameterError", "epsilon", "eps")),
     "grid without values": (("sweep", "pa", "--grid", "eps"), ("ParameterError", "eps=1e-4,3e-4")),
