@@ -79,6 +79,12 @@ class BarLength:
         return float(self.size * _SECONDS[self.unit]) if self.unit in _SECONDS else math.nan
 
     @property
+    def days(self) -> float:
+        """Days from one bar to the next; NaN for irregular bars."""
+        days = {"day": 1.0, "week": 7.0, "month": 30.4, "quarter": 91.3, "year": 365.2}
+        return self.seconds / 86400.0 if self.unit in _SECONDS else self.size * days.get(self.unit, math.nan)
+
+    @property
     def word(self) -> str:
         """The name of one bar in a sentence: minute, day, week, "bar of 5 minutes"; "bar" if bars are irregular."""
         return "bar" if self.unit == "irregular" else self.unit if self.size == 1 else f"bar of {self}"

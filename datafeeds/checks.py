@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from datafeeds.bar_length import moment
+from datafeeds.bar_length import BarLength, moment
 from datafeeds.errors import DataError, DataWarning, UniverseError
 from datafeeds.texts import did_you_mean
 
@@ -127,6 +127,8 @@ def check_common_dates(seen: NDArray[np.bool_], names: Sequence[str], dates: NDA
     )
 
 
+#: Fewer levels do not tell how far apart they regularly are.
+_REGULAR = 12
 #: Bars without a level after which a target of a market that goes on has ended; no exchange is closed for longer.
 _LONGEST_HOLIDAY = 10
 
@@ -182,6 +184,41 @@ def find_holes(close: FloatArray, dates: NDArray[np.datetime64], names: Sequence
             f"{names[i]} has no price on {moment(dates[t])}, but prices before and after it ({int(hole.sum())} missing prices in "
             "all); fill them, or treat them as trading halts with --gaps freeze (gaps='freeze')"
         )
+
+
+def check_one_length(
+    targets: FloatArray,
+    assets: FloatArray,
+    names: tuple[Sequence[str], Sequence[str]],
+    dates: NDArray[np.datetime64],
+    source: str,
+    depth: int = 4,
+) -> None:
+    """Refuse a target whose levels are regularly further apart than the bars, such as the daily index of minute bars; warn of
+    such an asset, whose last price is kept in between.
+
+    Raises
+    ------
+    DataError
+        Names the target, its length and that of the bars.
+    """
+    bars = BarLength.usual(dates)
+    for what, table, columns in (("target", targets, names[0]), ("asset", assets, names[1])):
+        known = ~np.isnan(table)
+        few = np.flatnonzero(3 * known.sum(axis=0) <= 2 * len(dates)).tolist()  # only these can be longer
+        for i, own in ((i, BarLength.usual(dates[known[:, i]])) for i in few):
+            if not (own.days >= 1.5 * bars.days and known[:, i].sum() > _REGULAR):
+                continue
+            if what == "target":
+                raise DataError(
+                    f"bars of different lengths are mixed: target {columns[i]} has {own.kind}, the other columns have "
+                    f"{bars.kind}; give all columns in bars of one length"
+                )
+            warnings.warn(
+                f"{source}: {columns[i]} has {own.kind}, the other columns have {bars.kind}; its last price is kept in between",
+                DataWarning,
+                stacklevel=depth,
+            )
 
 
 def fill_target_gaps(levels: FloatArray) -> FloatArray:

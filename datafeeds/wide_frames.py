@@ -12,6 +12,7 @@ from datafeeds.checks import (
     check_common_dates,
     check_dates,
     check_frame,
+    check_one_length,
     common_span,
     fill_target_gaps,
     find_holes,
@@ -42,6 +43,7 @@ def parts_of_frame(
     parts: dict[str, Any] = {"close": table[:, keep], "target_close": table[:, which], "target_seen": None}
     parts |= {line: frame[prices.columns[keep]].to_numpy(dtype=np.float64) for line, frame in bars.items()}
     check_dates(dates)
+    check_one_length(parts["target_close"], parts["close"], (targets, [str(name) for name in names]), dates, source)
     found: dict[str, Any] = {"targets": targets, "cut": (), "lost": {}}
     if gaps == "error":
         find_holes(parts["close"], dates, [str(name) for name in names])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from datafeeds import BarLength, DataError, MarketPanel, resample, stamped_at_end
+from datafeeds import BarLength, DataError, DataWarning, MarketPanel, resample, stamped_at_end
 from datafeeds.bar_length import bars_named, moment
 from datafeeds.errors import ParameterError
 from tests.intraday import minute_market, session_minutes
@@ -183,3 +183,44 @@ def test_messages_name_the_minute():
     twice = np.r_[panel.dates[:5], panel.dates[4]]
     with pytest.raises(DataError, match="2024-11-20 09:35 appears twice"):
         MarketPanel(twice, ("A",), np.ones((6, 1)), ("INDEX",), np.ones((6, 1)))
+
+
+def mixed(column, stamp="16:00"):
+    """Bars of five minutes in which one column has a price per session, at the close or at midnight."""
+    days = pd.bdate_range("2024-03-04", periods=20)
+    index = pd.DatetimeIndex(session_minutes("2024-03-04", "2024-03-29"))[4::5]
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(100 * np.exp(np.cumsum(rng.normal(0, 1e-4, (len(index), 4)), axis=0)), index, ["INDEX", "A", "B", "C"])
+    daily = pd.Series(np.linspace(90.0, 95.0, len(days)), days + pd.Timedelta(f"{stamp}:00"))
+    return table.drop(columns=column).join(daily.rename(column), how="outer")[table.columns]
+
+
+@pytest.mark.parametrize("gaps", ["error", "freeze", "live"])
+@pytest.mark.parametrize("stamp", ["16:00", "00:00"])
+def test_a_daily_index_of_minute_bars_is_refused_and_both_lengths_are_named(gaps, stamp):
+    said = "target INDEX has bars of 1 day, the other columns have bars of 5 minutes; give all columns in bars of one length"
+    with pytest.raises(DataError, match=f"bars of different lengths are mixed: {said}"):
+        MarketPanel.from_frame(mixed("INDEX", stamp), targets=("INDEX",), gaps=gaps)
+
+
+def test_a_weekly_index_of_daily_bars_is_refused():
+    days = pd.bdate_range("2024-01-01", periods=200)
+    table = pd.DataFrame(np.linspace(100.0, 110.0, 600).reshape(200, 3), days, ["INDEX", "A", "B"])
+    table.loc[table.index.day_of_week != 4, "INDEX"] = np.nan
+    with pytest.raises(DataError, match="target INDEX has bars of 1 week, the other columns have bars of 1 day"):
+        MarketPanel.from_frame(table, targets=("INDEX",), gaps="freeze")
+
+
+def test_a_daily_asset_among_minute_bars_is_said():
+    with pytest.warns(DataWarning, match="B has bars of 1 day, the other columns have bars of 5 minutes; its last price is kept"):
+        MarketPanel.from_frame(mixed("B"), targets=("INDEX",), gaps="freeze")
+
+
+@pytest.mark.filterwarnings("error")
+def test_thin_trading_and_late_listings_are_not_bars_of_another_length():
+    table = mixed("INDEX").drop(columns="INDEX").rename(columns={"A": "INDEX"}).dropna()
+    rng = np.random.default_rng(5)
+    table.loc[rng.random(len(table)) < 0.8, "B"] = np.nan
+    table.loc[: table.index[-200], "C"] = np.nan
+    panel = MarketPanel.from_frame(table, targets=("INDEX",), gaps="freeze")
+    assert panel.symbols == ("B", "C")
