@@ -135,6 +135,25 @@ def test_a_path_without_changes_is_the_run_itself(market):
         np.testing.assert_allclose(getattr(path, name).astype(float), getattr(truth, name).astype(float), rtol=1e-9, atol=1e-12)
 
 
+def test_a_change_between_folds_pays_what_each_name_pays(market, tmp_path):
+    panel, source = market
+    dear = panel.symbols[0]
+    fees = {dear: {"bps": 90.0}}
+    tuned = run_tuning(tuning_of(source, mandate={"fees": fees}), tmp_path, jobs=1)
+    names = ("equal-weight", "pa", "equal-weight")
+    path = out_of_sample(tuned, [Candidate(name) for name in names], "tuned")
+    value, at = tuned.tuning.sweep.cash, 0
+    rate = np.where(np.array(panel.symbols) == dear, 90.0, COSTS.bps) * 1e-4
+    before = None
+    for choice, name in zip(tuned.choices, names, strict=True):
+        run = replay(panel.rows(choice.test.start, choice.test.stop), name, {"fees": fees}, costs=COSTS)
+        run = run.since(str(panel.dates[choice.test.score_from]))
+        paid = 0.0 if before is None else float(np.abs(run.weights[0] - before) @ rate)
+        expected = value * (1.0 - paid) * np.cumprod(1.0 + run.returns)
+        np.testing.assert_allclose(path.value[at + 1 : at + len(expected) + 1], expected, rtol=1e-12)
+        value, at, before = float(expected[-1]), at + len(expected), run.weights[-1]
+
+
 def test_what_is_written_says_all_and_the_page_stands_alone(market, tmp_path):
     _, source = market
     tuned = run_tuning(tuning_of(source), tmp_path, jobs=1)

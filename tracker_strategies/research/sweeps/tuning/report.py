@@ -32,6 +32,8 @@ from tracker_strategies.analysis.pages.page import Cell, Table, render
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import returns_frame
 from tracker_strategies.errors import OutputError, ParameterError
+from tracker_strategies.execution.mandate import Mandate
+from tracker_strategies.execution.named_costs import named
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.values import in_words
 from tracker_strategies.research.sweeps.judging.page import best_table, minus, section
@@ -56,7 +58,8 @@ def out_of_sample(tuned: Tuned, candidates: Sequence[Candidate], name: str) -> R
         records.append(row["record"].from_row(cell.window.score_from - cell.window.start - 1))
     chosen = [{"fold": c.fold, "strategy": own.strategy, **own.params} for c, own in zip(tuned.choices, candidates, strict=True)]
     about = {"strategy": name, "params": {"folds": chosen, "fill": tuned.context.fill, "costs": asdict(tuned.context.costs)}}
-    return stitch(records, tuned.panel, tuned.context.costs, tuned.tuning.sweep.cash, **about)
+    costs = named(tuned.context.costs, Mandate.of(tuned.tuning.sweep.mandate).fees, tuned.panel.symbols)
+    return stitch(records, tuned.panel, costs, tuned.tuning.sweep.cash, **about)
 
 
 def write_tuning(tuned: Tuned, *, draws: int = DRAWS) -> dict[str, Any]:

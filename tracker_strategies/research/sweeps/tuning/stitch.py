@@ -28,7 +28,7 @@ def stitch(records: Sequence[RunRecord], panel: MarketPanel, costs: CostModel, c
     panel : MarketPanel
         All bars.
     costs : CostModel
-        What a change costs.
+        What a change costs, for the names of ``panel``.
     cash : float
         Value of the account on the first row.
     **about
@@ -56,7 +56,7 @@ def stitch(records: Sequence[RunRecord], panel: MarketPanel, costs: CostModel, c
             shift = held[0] - weights[at]
             prices = panel.close[panel.last_bar[row], np.arange(panel.n_assets)]
             traded = np.flatnonzero(shift)
-            _, bought_and_sold, paid = costs.outcome(shift[traded] * value / prices[traded], prices[traded])
+            _, bought_and_sold, paid = costs.taken(traded).outcome(shift[traded] * value / prices[traded], prices[traded])
             turnover[at + 1] = bought_and_sold / value
         growth[at + 1 : at + n] = 1.0 + record.returns
         growth[at + 1 : at + 2] *= 1.0 - paid / value
