@@ -225,9 +225,9 @@ def _on_the_exchange(times: pd.Series, exchange: str) -> pd.Series:
 def _sessions(local: pd.Series, zone: str, name: str) -> pd.Series:
     """Dates, when there is one stamp per day; the times of day are kept where there are several."""
     exchange, days = reading().calendar, local.dt.normalize()
-    weekdays = set(days.dt.weekday)
+    weekdays = set(days.dt.day_of_week)
     if exchange is None and days.nunique() >= ENOUGH and weekdays & {5, 6} and not weekdays >= set(range(5)):
-        row = int(np.argmax(days.dt.weekday >= 5))
+        row = int(np.argmax(days.dt.day_of_week >= 5))
         raise DataError(
             f"timestamps of column {name!r} carry the time zone {zone}, in which row {row + 1} is a {days.iloc[row].day_name()}: "
             "this is not the zone of the exchange; name the exchange with --calendar, such as XTKS (in Python calendar=)"

@@ -39,30 +39,46 @@ def find_blocks(rows: Sequence[Sequence[str]], is_date: Callable[[str], object])
     UniverseError
         Each security has dates of its own, and what they are called cannot be told.
     """
-    for first, row in enumerate(rows):
-        if sum(bool(is_date(cell)) for cell in row) < 2:
+    width = max(map(len, rows), default=0)
+    for first, line in enumerate(rows):
+        if not any(is_date(cell) for cell in line):
             continue
-        above = [[*(cell.strip() for cell in line), *[""] * len(row)][: len(row)] for line in rows[:first] if any(line)]
+        above = [_padded(line, width) for line in rows[:first] if any(line)]
         if not above:
             continue
-        dates = [i for i, cell in enumerate(row) if is_date(cell) or part_of(above[-1][i]) == "date"]
-        blocks = _blocks(above, row, dates)
+        below = [_padded(line, width) for line in rows[first:]]
+        # A security may begin later than the others: its first cells are empty.
+        columns = [[cell for cell in column if cell] for column in zip(*below, strict=True)]
+        dated = [
+            bool(is_date(cell)) or (cells != [] and all(map(is_date, cells)))
+            for cell, cells in zip(below[0], columns, strict=True)
+        ]
+        dates = [i for i in range(width) if dated[i] or part_of(above[-1][i]) == "date"]
+        blocks = _blocks(above, below[0], columns, dates) if len(dates) > 1 else ()
         if blocks:
             return blocks, first
     return (), 0
 
 
-def _blocks(above: Sequence[Sequence[str]], row: Sequence[str], dates: Sequence[int]) -> tuple[Block, ...]:
-    if any(cell.strip() for cell in row[: dates[0]]):
+def _padded(line: Sequence[str], width: int) -> list[str]:
+    return [cell.strip() for cell in line] + [""] * (width - len(line))
+
+
+def _blocks(
+    above: Sequence[Sequence[str]], row: Sequence[str], cells: Sequence[Sequence[str]], dates: Sequence[int]
+) -> tuple[Block, ...]:
+    """The securities of a table with these rows above its first row of prices, and these cells in each column below."""
+    if any(row[: dates[0]]):
         return ()
     width = len(row)
     ends = [*dates[1:], width]
-    columns = [[i for i in range(start + 1, end) if _has(i, row, above)] for start, end in zip(dates, ends, strict=True)]
+    # An empty column separates securities.
+    columns = [[i for i in range(start + 1, end) if cells[i] or above[-1][i]] for start, end in zip(dates, ends, strict=True)]
     if not all(columns) or not all(_PRICE.match(row[i]) for own in columns for i in own):
         return ()
     bottom, upper = above[-1], above[-2] if len(above) > 1 else [""] * width
     called = all(part_of(bottom[i]) == "date" for i in dates)
-    compact = any(row[i].strip().isdigit() for i in dates)  # eight digits may be a volume
+    compact = any(cell.isdigit() for i in dates for cell in cells[i][:1])  # eight digits may be a volume
     if not called and (compact or (any(bottom[i] for i in dates) and any(bottom[i] for own in columns for i in own))):
         return ()
     parts = {part_of(bottom[i]) for own in columns for i in own}
@@ -86,11 +102,6 @@ def _blocks(above: Sequence[Sequence[str]], row: Sequence[str], dates: Sequence[
             f"every security has dates of its own and {held[:80]}, which is not a price; paste PX_LAST (or close)"
         )
     return _checked(made)
-
-
-def _has(column: int, row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
-    """Whether anything stands in a column; an empty one separates securities."""
-    return bool(row[column].strip() or above[-1][column].strip())
 
 
 def _name(cells: Sequence[str], place: int) -> str:

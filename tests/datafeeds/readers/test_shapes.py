@@ -163,6 +163,25 @@ def test_securities_with_dates_of_their_own_are_joined_on_all_of_them(tmp_path):
     assert open_source(tmp_path / "paste.xlsx", "^GSPC", gaps="freeze").fingerprint() == expected
 
 
+@pytest.mark.parametrize("late", [(1,), (1, 2), (0, 1, 2), (0, 2, 3)])
+@pytest.mark.parametrize("fields", ["PX_LAST", "Last Price", None])
+def test_the_first_rows_of_a_security_that_lists_late_may_be_empty(tmp_path, late, fields):
+    frame = closes()
+    for column in late:
+        frame.iloc[: 3 + column, column] = np.nan
+    expected = open_source(frame, "^GSPC", gaps="freeze").fingerprint()
+    table = [[""] * 3 * len(TICKERS) for _ in range(len(frame))]
+    for i, name in enumerate(frame):
+        for row, (day, price) in enumerate(frame[name].items()):
+            if not np.isnan(price):
+                table[row][3 * i : 3 * i + 2] = [f"{day:%Y-%m-%d}", price]
+    head = paired(frame, fields=fields)[: 1 + (fields is not None)]
+    (tmp_path / "x.csv").write_text(lines([*head, *table]))
+    panel = open_source(tmp_path / "x.csv", "^GSPC", gaps="freeze")
+    assert panel.fingerprint() == expected
+    assert "dates of its own for each of 4 securities" in panel.read_as
+
+
 def test_several_fields_beside_one_column_of_dates_are_bars(tmp_path):
     fields = {"PX_OPEN": "Open", "PX_HIGH": "High", "PX_LOW": "Low", "PX_LAST": "Close", "PX_VOLUME": "Volume"}
     frame = bars()
