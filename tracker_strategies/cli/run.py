@@ -28,6 +28,7 @@ from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
 from tracker_strategies.execution.named_costs import fees_in_words
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
 from tracker_strategies.strategies import TrackerStrategy
@@ -225,7 +226,8 @@ def setting_of(record: RunRecord, panel: MarketPanel, options: RunOptions) -> st
     limits = "" if options.limits.is_free else limits_in_words(options.limits.overruled({"fees": None}).told())
     kept = f" Limits of all: {limits}." if limits else ""
     whole = " Final value: of the whole run; all other figures: of the scored bars." if begins_later(record) else ""
-    return f"{panel.source}: {record.metrics()['n_bars']} scored bars, fills at {record.params['fill']}, {costs}.{kept}{whole}"
+    fills = FillMode.parse(record.params["fill"]).in_words(opens=panel.open is not None)
+    return f"{panel.source}: {record.metrics()['n_bars']} scored bars, {fills}, {costs}.{kept}{whole}"
 
 
 def show_strategies() -> None:

@@ -25,6 +25,12 @@ class FillMode(StrEnum):
     OPEN = "open"
     CLOSE = "close"
 
+    def in_words(self, *, opens: bool = True) -> str:
+        """When orders fill, for a caption: "fills at the next open"; `opens` says whether the data have them."""
+        if not opens and self is not FillMode.CLOSE:
+            return f"fills at the {'next ' if self is FillMode.NEXT_OPEN else ''}close (the prices have no opens)"
+        return f"fills at the {self.value.replace('_', ' ')}"
+
     @classmethod
     def parse(cls, name: str) -> FillMode:
         """The mode of that name."""

@@ -15,9 +15,14 @@ from tracker_strategies.analysis.pages.page import Cell
 from tracker_strategies.analysis.record import RunRecord
 
 
+def minus(text: str) -> str:
+    """Figures with a true minus sign."""
+    return text.replace("-", "\u2212")
+
+
 def percent(value: float, digits: int = 0) -> str:
     """0.0123 as 1.23 %, with a true minus sign."""
-    return f"{100 * value:.{digits}f}\u202f%".replace("-", "\u2212")
+    return minus(f"{100 * value:.{digits}f}\u202f%")
 
 
 def number(value: float, digits: int = 3, sign: bool = False) -> str:
@@ -27,7 +32,7 @@ def number(value: float, digits: int = 3, sign: bool = False) -> str:
     whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     zeros = -int(np.floor(np.log10(abs(value)))) - 1 if 0 < abs(value) < 1 else 0
     text = f"{value:{'+' if sign else ''},.{min(max(digits - whole + zeros, 0), 8)}f}"
-    return text.replace("-", "\u2212")
+    return minus(text)
 
 
 def bp(fraction: float) -> str:

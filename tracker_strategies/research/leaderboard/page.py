@@ -26,8 +26,8 @@ from tracker_strategies.analysis.pages.charts import (
     percent_axis,
 )
 from tracker_strategies.analysis.pages.comparison_page import Curve, Field, comparison_page
-from tracker_strategies.analysis.pages.page import Table, render, write_page
-from tracker_strategies.analysis.pages.words import simulated
+from tracker_strategies.analysis.pages.page import Table, Word, render, write_page
+from tracker_strategies.analysis.pages.words import minus, simulated
 from tracker_strategies.research.leaderboard.run import COMPARISON, SWEEP, Row
 from tracker_strategies.research.leaderboard.tables import (
     EXPLAINED,
@@ -96,6 +96,11 @@ def _heading(market: str, group: str) -> str:
     return market if group == "strategies" else f"{market}: {group}"
 
 
+def _line(row: Row) -> list[Word]:
+    name, *figures = cells(row)
+    return [name, *(figures if row["error"] else map(minus, figures))]
+
+
 def _lead(result: Mapping[str, Any]) -> str:
     s = result["settings"]
     return (
@@ -109,7 +114,7 @@ def leaderboard_page(result: Mapping[str, Any], command: str, *, survivors: bool
     with chart_style():
         for market, group, rows in tables(result):
             own = [i for i, row in enumerate(rows) if row["strategy"] == RECOMMENDED]
-            table = Table(HEAD, [cells(row) for row in rows], own=own)
+            table = Table(HEAD, [_line(row) for row in rows], own=own)
             drawn = frontiers(market, rows) if group == "strategies" else []
             sections.append((_heading(market, group), drawn, table, identical(rows)))
     if found := factors(result):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.costs import CostModel
 
 
 def canonical(value: Any) -> Any:
@@ -63,9 +64,8 @@ def limits_in_words(limits: Mapping[str, Any]) -> str:
 
 
 def setting_words(told: Mapping[str, Any]) -> str:
-    """``sample, fills at next_open, costs bps 5``: a setting in words."""
-    costs = {k: v for k, v in json.loads(told["costs"]).items() if v}
-    paid = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in costs.items()) or "none"
+    """``sample, fill=next_open, 5 bp costs``: a setting in words."""
+    costs = CostModel(**json.loads(told["costs"])).in_words()
     part = "" if told["part"] in ("whole", "test") else f", {told['part']}"
     limits = limits_in_words(json.loads(told.get("mandate") or "{}"))
-    return f"{told['data']}, fills at {told['fill']}, costs {paid}{part}" + (f", {limits}" if limits else "")
+    return f"{told['data']}, fill={told['fill']}, {costs}{part}" + (f", {limits}" if limits else "")

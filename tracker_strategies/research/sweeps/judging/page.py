@@ -9,6 +9,7 @@ from tracker_strategies.analysis.inference.objectives import Objective, units
 from tracker_strategies.analysis.pages.charts import chart_style
 from tracker_strategies.analysis.pages.judged import decimals, p_words
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, render
+from tracker_strategies.analysis.pages.words import minus
 from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
 from tracker_strategies.research.sweeps.judging.charts import charts
 from tracker_strategies.research.sweeps.judging.results import Results
@@ -82,7 +83,9 @@ def _tiles(told: Mapping[str, Any], objective: Objective) -> list[Tile]:
         word = Cell("distinguishable", kind="good") if sure else Cell("not distinguishable", kind="bad")
         boxes.append(
             Tile(
-                f"Ahead of {other}", Cell(minus(ahead), value=ahead), (word, f" from {other}, {unit}; p {p_words(v['p'], floor)}")
+                f"Ahead of {other}",
+                Cell(minus(ahead), value=ahead),
+                (f"{unit}; ", word, f" from {other}; p {p_words(v['p'], floor)}"),
             )
         )
     return boxes
@@ -118,7 +121,7 @@ def best_table(told: Mapping[str, Any], objective: Objective) -> Table:
             span = f"{scale * v['low']:+.{n}f} to {scale * v['high']:+.{n}f}; p {p_words(v['p'], floor)}: {v['verdict']}"
             line.append(Cell(minus(f"{scale * v['delta']:+.{n}f}"), minus(span)))
         rows.append([*line, *(minus(show.format(entry[name] * times)) for name, _, show, times in shown)])
-    return Table(head, rows, own=range(len(others)))
+    return Table(head, rows, own=[len(others)])
 
 
 _FIGURES = (
@@ -133,8 +136,3 @@ _FIGURES = (
 def _yearly(years: float) -> tuple[str, str, str, float]:
     """The column of returns, per year."""
     return "excess_log_return", "Excess log return, % per year", "{:+.2f}", 100.0 / years
-
-
-def minus(text: str) -> str:
-    """With a true minus sign."""
-    return text.replace("-", "\u2212")

@@ -29,6 +29,7 @@ from tracker_strategies.analysis.pages.charts import (
     percent_axis,
 )
 from tracker_strategies.analysis.pages.page import Cell, Table, render
+from tracker_strategies.analysis.pages.words import minus
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.runfolder import returns_frame
 from tracker_strategies.errors import OutputError, ParameterError
@@ -36,7 +37,7 @@ from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.named_costs import named
 from tracker_strategies.research.sweeps.asking.space import Candidate
 from tracker_strategies.research.sweeps.asking.values import in_words
-from tracker_strategies.research.sweeps.judging.page import best_table, minus, section
+from tracker_strategies.research.sweeps.judging.page import best_table, section
 from tracker_strategies.research.sweeps.judging.results import FIGURES
 from tracker_strategies.research.sweeps.running.engines import LocalEngine
 from tracker_strategies.research.sweeps.tuning.stitch import stitch
