@@ -50,6 +50,8 @@ class Moments(Part):
         Those of the K matrices, of all rows.
     memories : ndarray, shape (K,)
         1/(1 - gamma): sum of the weights of all rows, once there are many.
+    precision : dtype
+        In which products are as precise as the moments: single where rows stand for every matrix, else double.
     """
 
     _state = ("_gammas", "diagonals", "_matrices", "_scales", "_rows", "_seen")
@@ -73,6 +75,7 @@ class Moments(Part):
         most, n = self._rows.shape
         self.memories: Array = 1.0 / np.maximum(1.0 - self._gammas, np.finfo(np.float64).eps)
         self._lengths = [_rows_of(gamma, n) for gamma in self._gammas.tolist()]
+        self.precision = np.dtype(np.float32 if all(self._lengths) else np.float64)
         uppers = iter(matrix.T for matrix in self._matrices)
         self._uppers = [None if length else next(uppers) for length in self._lengths]
         ages = [np.arange(length - 1.0, -1.0, -1.0) for length in self._lengths]
@@ -139,7 +142,7 @@ class Moments(Part):
         if not some:
             return
         oldest, n = max(length for _, length in some), vectors.shape[1]
-        short = [(k, length, vectors[k].astype(np.float32), np.zeros(n, dtype=np.float32)) for k, length in some]
+        short = [(k, length, vectors[k].astype(np.float32, copy=False), np.zeros(n, dtype=np.float32)) for k, length in some]
         block = max(BLOCK // (4 * n), LEAST_BLOCK)
         for newest in range(0, oldest, block):
             for k, length, vector, total in short:

@@ -120,23 +120,29 @@ def _conjugate_gradients(
 ) -> tuple[Array, int]:
     """All members go in step, so that the rows are read once for all; one that has arrived waits. The diagonal of DCD + delta, in
     which large names tower above the others, is taken out first: with thousands of names that halves the products. What is not
-    a product goes member by member, whose vectors stay in the processor's cache.
+    a product goes member by member, whose vectors stay in the processor's cache, in the precision in which moments are kept: the
+    problem is divided by the trace of DCD, so that its numbers fit into either.
     """
     easy = D * D
     easy *= moments.diagonals
-    lengths = moments.rows_above(_faint(easy.sum(axis=1), delta, moments.memories))
-    easy += delta[:, None]
+    traces = np.maximum(easy.sum(axis=1), TINY)
+    lengths = moments.rows_above(_faint(traces, delta, moments.memories))
+    pulls = delta / traces
+    easy /= traces[:, None]
+    easy += pulls[:, None]
     np.divide(1.0, easy, out=easy)
+    normal = normal / np.abs(normal).max(axis=1, keepdims=True)
     across = easy * normal
     across /= np.maximum(np.einsum("kn,kn->k", normal, across), TINY)[:, None]
-    d, products = np.zeros(D.shape), 0
-    residual, Hp, ahead = -g, np.zeros(D.shape), np.empty(D.shape)
+    parts = easy, normal, across, D / np.sqrt(traces)[:, None], g / -traces[:, None]
+    easy, normal, across, D, residual = (part.astype(moments.precision, copy=False) for part in parts)
+    d, Hp, ahead, products = np.zeros_like(D), np.zeros_like(D), np.empty_like(D), 0
     p = easy * residual
     p -= np.einsum("kn,kn->k", normal, p)[:, None] * across
     left = np.einsum("kn,kn->k", residual, p).tolist()
     enough = [RESIDUAL * RESIDUAL * first for first in left]
     members = [k for k in members if 0.0 < left[k] < np.inf]
-    add = blas().daxpy  # in place
+    add = blas().saxpy if D.dtype == np.float32 else blas().daxpy  # in place
     for _ in range(MOST_PRODUCTS):
         if not members:
             break
@@ -147,7 +153,7 @@ def _conjugate_gradients(
         for k in members:
             along, curved, rest, new = p[k], Hp[k], residual[k], ahead[k]
             curved *= D[k]
-            add(along, curved, a=delta[k])
+            add(along, curved, a=pulls[k])
             step = left[k] / max(float(along.dot(curved)), TINY)
             add(along, d[k], a=step)
             add(curved, rest, a=-step)
@@ -157,4 +163,4 @@ def _conjugate_gradients(
             along *= left[k] / max(before, TINY)
             along += new
         members = [k for k in members if enough[k] < left[k] < np.inf]
-    return d, products
+    return d.astype(np.float64, copy=False), products
