@@ -57,6 +57,21 @@ def test_rows_and_matrices_track_alike_at_the_border(monkeypatch):
     np.testing.assert_allclose(found[1:], found[0], rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_rows_in_single_precision_survive_returns_of_no_market(n, monkeypatch):
+    monkeypatch.setattr(_moments, "WIDE", 0.0)
+    rng, learner = np.random.default_rng(3), ShareCounts(n)
+    assert learner._members._moments.precision == np.float32
+    for t in range(3000):
+        x = rng.standard_normal(n) * 10.0 ** rng.integers(-12, 1)
+        if t % 5 == 0:
+            x = np.where(rng.random(n) < 0.5, -0.999999, 1e6)
+        y = float(x.mean() if t % 3 else rng.standard_normal() * 10.0 ** rng.integers(-12, 2))
+        w = learner.update(np.clip(x, -0.9999999, 1e9), max(y, -0.999))
+        assert w.min() >= 0.0 and w.sum() == pytest.approx(1.0, abs=1e-12)
+
+
 @pytest.mark.parametrize(("inertia", "ridge"), [(3.0, 0.01), (1e-3, 1e-6)], ids=["usual", "little"])
 def test_old_rows_tell_where_to_go_but_not_how_far(inertia, ridge, monkeypatch):
     """Faint rows are left out of the curvature of a step, never of its gradient: the way ends where it would with all of them.

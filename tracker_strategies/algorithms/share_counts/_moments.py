@@ -180,9 +180,10 @@ class Moments(Part):
 
     def restate(self, a: Array) -> None:
         """Divide every row by a > 0, shape (N,), entry by entry."""
-        self.diagonals /= a * a
-        self._matrices /= a[:, None] * a
-        self._buffer /= a
+        with np.errstate(over="ignore"):  # of returns beyond all markets
+            self.diagonals /= a * a
+            self._matrices /= a[:, None] * a
+            self._buffer /= a
         if not float(self.diagonals.max()) < LARGEST:
             for each in (self.diagonals, self._matrices, self._buffer):
                 each[:] = 0.0
