@@ -69,7 +69,8 @@ def test_rows_in_single_precision_survive_returns_of_no_market(n, monkeypatch):
             x = np.where(rng.random(n) < 0.5, -0.999999, 1e6)
         y = float(x.mean() if t % 3 else rng.standard_normal() * 10.0 ** rng.integers(-12, 2))
         w = learner.update(np.clip(x, -0.9999999, 1e9), max(y, -0.999))
-        assert w.min() >= 0.0 and w.sum() == pytest.approx(1.0, abs=1e-12)
+        assert w.min() >= 0.0
+        assert w.sum() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(("inertia", "ridge"), [(3.0, 0.01), (1e-3, 1e-6)], ids=["usual", "little"])
