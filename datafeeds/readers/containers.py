@@ -25,6 +25,8 @@ _INSIDE = re.compile(r"(?P<file>.*\.(?:xlsx|xlsm|zip)):(?P<part>[^/\\:][^:]*)", 
 #: Cells of a sheet carry their place; one far away makes a table of mostly nothing.
 _PLACE = re.compile(rb"""\br=["']([A-Z]{1,3})([0-9]{1,7})["']""")
 _LONGEST_PLACE = 24
+#: Bytes that a cell of a sheet takes while it is read, empty or not.
+CELL = 32
 _CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 
 
@@ -140,8 +142,11 @@ def _measure(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], packed: i
                 rest = text[-_LONGEST_PLACE:]
                 most.check_rows(rows)
                 most.check_columns(columns)
-        most.check_table(rows * columns, packed)
-        most.check_empty(rows * columns, cells)
+        try:
+            most.check_empty(rows * columns, cells, CELL)
+            most.check_table(rows * columns, packed, CELL)
+        except DataError as problem:
+            raise DataError(f"{problem}; its last used row is {rows:,}, its last used column {columns:,}") from None
 
 
 def _column_number(letters: bytes) -> int:

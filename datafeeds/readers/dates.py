@@ -26,8 +26,8 @@ _SUFFIX = re.compile(r"\s*(?:[+-]\d{2}(?::?\d{2})?|Z|UTC|GMT)$", re.IGNORECASE)
 ENOUGH = 15
 COMPACT = re.compile(r"(?:1[6-9]|2[0-2])\d{2}[01]\d[0-3]\d$")
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$")
-#: Three numbers, and perhaps a time of day.
-THREE = r"^(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{1,4})(?:[ T]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?$"
+#: Three numbers with the same sign between them, and perhaps a time of day.
+THREE = r"^(\d{1,4})([/.\-])(\d{1,2})\2(\d{1,4})(?:[ T]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?$"
 #: With the name of the month.
 NAMED = ("%d-%b-%Y", "%d %b %Y", "%d/%b/%Y", "%d-%B-%Y", "%d %B %Y", "%b %d, %Y", "%b %d %Y", "%B %d, %Y", "%B %d %Y")
 NAMED_SHORT = {"dmy": ("%d-%b-%y", "%d %b %y", "%d/%b/%y"), "mdy": ("%b-%d-%y", "%b %d %y"), "ymd": ("%y-%b-%d", "%y %b %d")}
@@ -105,7 +105,7 @@ def _by_the_column(text: pd.Series, name: str) -> pd.Series:
                 f"{int(np.argmin(zoned)) + 1} has none; write all timestamps with their time zone, or {ADVICE}"
             )
         return _sessions_of_texts(text, name)
-    three = text.str.extract(THREE)
+    three = text.str.extract(THREE).drop(columns=1).set_axis(range(4), axis=1)
     if three[0].notna().all() and (three[0].str.len() == 4).nunique() == 1:
         return _from_numbers(text, three, name)
     for form in (*NAMED, *NAMED_SHORT.get(reading().dates or "", ())):

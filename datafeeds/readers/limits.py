@@ -70,17 +70,17 @@ class FileLimits:
         if size > 2 * max(self.free * MB, self.ratio * packed):
             raise _too_large(f"{_mb(packed)} unpack to more than {_mb(size)}", "ratio", 1 + size // max(packed, 1))
 
-    def check_table(self, cells: int, packed: int) -> None:
-        """Raise a DataError for a table of so many cells from a file of `packed` bytes."""
-        size = 8 * cells
+    def check_table(self, cells: int, packed: int, each: int = 8) -> None:
+        """Raise a DataError for a table of so many cells, of `each` bytes, from a file of `packed` bytes."""
+        size = each * cells
         if size > self.unpacked * MB:
             raise _too_large(f"a table of {_mb(size)} is more than {self.unpacked:,} MB", "unpacked", -(-size // MB))
         if size > max(self.free * MB, self.ratio * packed):
             raise _too_large(f"{_mb(packed)} would become a table of {_mb(size)}", "ratio", 1 + size // max(packed, 1))
 
-    def check_empty(self, cells: int, filled: int) -> None:
-        """Raise a DataError for a table that has hardly a price in it."""
-        if cells > self.free * MB // 8 + self.empty * max(filled, 0):
+    def check_empty(self, cells: int, filled: int, each: int = 8) -> None:
+        """Raise a DataError for a table of cells of `each` bytes that has hardly a price in it."""
+        if cells > self.free * MB // each + self.empty * max(filled, 0):
             told = f"at most {max(filled, 0):,} of {cells:,} cells have a price"
             raise _too_large(told, "empty", 1 + cells // max(filled, 1))
 

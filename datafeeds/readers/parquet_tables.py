@@ -70,7 +70,10 @@ def _check_footer(metadata: Any, packed: int) -> None:
     most.check_columns(columns)
     most.check_table(rows * columns, packed)
     # Of the groups as wholes: pyarrow lets an exception of damaged columns end the process.
-    most.check_unpacked(sum(max(metadata.row_group(g).total_byte_size, 0) for g in range(metadata.num_row_groups)), packed)
+    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    most.check_unpacked(sum(max(group.total_byte_size, 0) for group in groups), packed)
+    if (in_groups := sum(group.num_rows for group in groups)) != rows:
+        raise DataError(f"damaged: its footer says {rows:,} rows, its row groups {in_groups:,}; save or download it again")
 
 
 def _is_text(kind: Any) -> bool:

@@ -44,6 +44,19 @@ def measured(*paths):
     return json.loads(run.stdout)
 
 
+def test_a_stray_cell_far_below_a_sheet_is_said_before_the_sheet_is_read(tmp_path):
+    sheet = pd.DataFrame(100.0, index=pd.bdate_range("2020-01-01", periods=30, name="date"), columns=["INDEX", *"ABCD"])
+    path = tmp_path / "prices.xlsx"
+    with pd.ExcelWriter(path, engine="xlsxwriter") as book:
+        sheet.to_excel(book)
+        book.sheets["Sheet1"].write("C1048576", "checked")
+    with pytest.raises(DataError, match=r"of 6,291,456 cells have a price.*last used row is 1,048,576, its last used column 6$"):
+        open_source(path)
+    kind, _, megabytes = measured(path)[str(path)]
+    assert kind == "DataError"
+    assert megabytes < 100.0
+
+
 def table(columns, values, rows):
     days = pd.date_range("1900-01-01", periods=rows).values.astype("datetime64[us]")
     return pa.table({"date": days, **{f"A{i}" if i else "INDEX": values for i in range(columns)}})

@@ -51,6 +51,7 @@ REFUSED = {
     "day and month first": (TWO.format("13/02/2020", "02/14/2020"), DataError, ["'13/02/2020'", "'02/14/2020'", "YYYY-MM-DD"]),
     "short year": (TWO.format("13/02/20", "14/02/20"), DataError, ["'13/02/20'", "--dates"]),
     "two ways": (TWO.format("2020-02-13", "14/02/2020"), DataError, ["'14/02/2020'", "other rows", "YYYY-MM-DD"]),
+    "two signs in a date": (GOOD.replace("2020-01-02", "2020/01-02"), DataError, ["'2020/01-02'", "row 2", "YYYY-MM-DD"]),
     "far date": (TWO.format("2020-01-01", "9999-12-31"), DataError, ["9999-12-31"]),
     "zone in one row": (TWO.format("2020-01-01", "2020-01-02T00:00:00Z"), DataError, ["time zone", "row 2"]),
     "counter": (TWO.format("0", "1").replace("date", "t"), DataError, ["'t'", "numbers", "'0'", "YYYY-MM-DD"]),
@@ -131,6 +132,25 @@ def test_damaged_parquet_is_refused(write, content):
     with pytest.raises(DataError, match=r"^p\.parquet: .*Parquet") as caught:
         read_panel(write(content, "p.parquet"))
     assert "\n" not in str(caught.value)
+
+
+def test_a_footer_that_disagrees_with_its_row_groups_is_damaged(tmp_path):
+    path = parquet(dated(TIMES), tmp_path)
+    pq.write_table(pq.read_table(path), path, row_group_size=1, compression="none")
+    good = path.read_bytes()
+    wrong = 0
+    for place in range(len(good) - 12, len(good) // 2, -1):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 2]) + good[place + 1 :])
+        try:
+            footer = pq.read_metadata(path)
+            rows = sum(footer.row_group(g).num_rows for g in range(footer.num_row_groups))
+        except (pa.ArrowException, OSError, OverflowError):
+            continue
+        if rows != footer.num_rows and rows >= 0:
+            wrong += 1
+            with pytest.raises(DataError, match=r"^p\.parquet: .*(rows|Parquet)"):
+                read_panel(path)
+    assert wrong
 
 
 def test_missing_file_and_folder(tmp_path):
