@@ -44,7 +44,10 @@ def frames_of_columns(
     pairs = layers_of(names)
     if pairs is None and not bars:
         check_no_bar(names)
+    n_rows = len(dates)
     dates, values = in_order(dates, names, values)
+    if len(dates) < 2 <= n_rows:
+        raise DataError(f"only one date ({str(dates[0])[:10]}), {n_rows:,} times; a return needs at least two dates")
     if pairs is None:
         return _wide(dates, names, values), {}
     k = field_layer(pairs)

@@ -148,7 +148,7 @@ def _layers(rows: list[list[str]]) -> tuple[list[str], int] | None:
     if not rows or is_long_header(rows[0]):
         return None
     first = next((i for i, row in enumerate(rows) if row and _DATE.match(row[0])), None)
-    if first is None or first < 2:
+    if first is None or first < 2 or len(rows[first]) < 2:
         return None
     width = len(rows[first])
     above = [[*(cell.strip() for cell in row), *[""] * width][:width] for row in rows[:first] if any(c.strip() for c in row)]

@@ -20,6 +20,8 @@ REFUSED = {
     "only blanks": (" \n\n", DataError, ["empty"]),
     "only a header": ("date,INDEX,A\n", DataError, ["no rows", "3 columns"]),
     "one row": ("date,INDEX,A\n2020-01-01,100,10\n", DataError, ["only one row", "2020-01-01"]),
+    "one date": (GOOD.splitlines()[0] + "\n" + 3 * (GOOD.splitlines()[1] + "\n"), DataError, ["only one date", "3 times"]),
+    "a year in a line of its own": ("date,INDEX,A,B\n2020\n0199.8567,99.6956,99.5728\n2420-01-0", DataError, ["1 field"]),
     "one column": ("hello world\nfoo\n", DataError, ["no comma", "hello world"]),
     "binary": (b"\x7fELF\0\0\0\0,\n\0", DataError, ["not a CSV"]),
     "utf-16": (GOOD.encode("utf-16"), DataError, ["UTF-16", "UTF-8"]),

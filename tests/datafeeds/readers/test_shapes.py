@@ -373,7 +373,9 @@ def test_german_prices_keep_every_digit(tmp_path):
 
 def test_a_cell_far_away_and_an_archive_that_swells_are_refused_before_they_are_read(tmp_path):
     excel(tmp_path / "far.xlsx", pd.DataFrame({"date": ["2020-01-01"]}), startrow=1_048_570, startcol=16_000)
-    with pytest.raises(DataError, match=r"^far\.xlsx: at most .* cells have a price.*TRACKER_FILE_LIMITS.*last used row is 1,048,57"):
+    with pytest.raises(
+        DataError, match=r"^far\.xlsx: at most .* cells have a price.*TRACKER_FILE_LIMITS.*last used row is 1,048,57"
+    ):
         open_source(tmp_path / "far.xlsx")
     with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.csv", b"date,INDEX,A\n" + b"2020-01-01,1,1\n" * 8_000_000)
