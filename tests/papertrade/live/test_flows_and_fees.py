@@ -81,5 +81,5 @@ def test_what_a_cerebro_cannot_pay_is_refused_by_name(folder):
     with pytest.raises(PaperError, match=r"add_cash\(500\) has no effect on a paper account.* tracker paper flows .* DATE=500"):
         live(account, PANEL, Generous)
     account = open_account(folder / "b", PANEL, "pa", {"cash_flows": FLOWS})
-    with pytest.raises(PaperError, match="opened with parameters that differ from cerebro's .*: cash_flows"):
+    with pytest.raises(PaperError, match=r"opened with parameters that differ from cerebro's .*: cash_flows"):
         live(account, PANEL, PATracker, {"cash_flows": FLOWS})

@@ -10,8 +10,8 @@ from tracker_strategies.papertrade.errors import PaperError
 def note_payments(broker: Any) -> None:
     """Tell all who measure the account what the journal has moved on this session.
 
-    The broker is at the close of the session, with the account as it is then. ``paid_in`` is the sum so far; ``booked`` a scheduled
-    payment, and what the account was worth before it; the shares of the fund are worth what they would be without.
+    The broker is at the close of the session, with the account as it is then. ``paid_in`` is the sum so far; ``booked`` a
+    scheduled payment, and what the account was worth before it; the shares of the fund are worth what they would be without.
     """
     moved, broker.booked = broker.store.memory.paid(broker.store.memory.row)
     for tracker in broker._trackers:

@@ -100,7 +100,7 @@ class SessionMemory:
         return balance["cash"], np.frombuffer(balance["sizes"], dtype="<f8") / self.history.factor(row)
 
     def paid(self, row: int) -> tuple[float, tuple[float, float] | None]:
-        """Money that came in or went out on a session; and the scheduled payment in it, with what the account was worth before."""
+        """Money moved on a session; and the scheduled payment in it, with what the account was worth before that."""
         session = self.session(row)
         return self._transfers.get(session, 0.0), self._payments.get(session)
 
