@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from tracker_strategies.desk.prices import check_prices
 from tracker_strategies.desk.sessions import until
 from tracker_strategies.desk.state import StateFolder
 from tracker_strategies.desk.table import Decision, OrderList
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import DataWarning, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import PanelGate
@@ -189,7 +190,9 @@ class _Desk:
             raise ParameterError(
                 "fill='open' sizes orders by the opening prices, which are not known the evening before; use fill=next_open"
             )
-        settle_bars(cls, self.p, lambda: panel.bar_length, panel.dates)
+        with warnings.catch_warnings():  # a list always rebalances
+            warnings.filterwarnings("ignore", message="rebalance=", category=DataWarning)
+            settle_bars(cls, self.p, lambda: panel.bar_length, panel.dates)
         self.tracker = cls.make_tracker(self.p, panel.symbols, costs, len(panel.targets))
         if self.tracker.fill is FillMode.CLOSE:
             check_close_fills(panel)

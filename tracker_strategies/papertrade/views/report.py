@@ -34,6 +34,7 @@ from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.payments import carried_transfers, made
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.views.gap import gap_words, netted, unfilled
+from tracker_strategies.strategies.bar_lengths import more_to_come
 from tracker_strategies.strategies.registry import load_strategy
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -154,7 +155,8 @@ def own_backtest(
     cerebro.addstrategy(load_strategy(config.strategy), **params, trade_from=panel.dates[first])
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
-    (run,) = cerebro.run()
+    with more_to_come():
+        (run,) = cerebro.run()
     record = record_of(run)
     assert record.decisions is not None
     columns = ["dates", "value", "index", "weights", "names_held", "turnover", "cost", "decisions"]
