@@ -46,6 +46,7 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
     notes += sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols)
     known, used = options.weights_for({strategy: cls}, panel, today=panel.day(-1))
     notes += used
+    flow, day = _flow(options, panel)
     plan = orders_for(
         panel,
         cls,
@@ -56,7 +57,8 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
         outside=options.outside,
         spelling=options.names,
         gap=options.gap,
-        flow=_flow(options, panel),
+        flow=flow,
+        flow_date=day,
         time_in_force=options.time_in_force,
         currency=options.currency,
         state=options.state,
@@ -71,10 +73,14 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
         show(plan, options)
 
 
-def _flow(options: OrderOptions, panel: MarketPanel) -> float:
-    """What is paid in or taken out on the session of these orders."""
+def _flow(options: OrderOptions, panel: MarketPanel) -> tuple[float, str | None]:
+    """What is paid in or taken out on the session of these orders, and the first date of it."""
     known = [flows for flows in (flows_of(options.flows), flows_of(options.contribute)) if flows is not None]
-    return sum(flows.due(panel.dates[-1], next_session(panel, options.calendar or "XNYS")) for flows in known)
+    if not known:
+        return 0.0, None
+    last, session = panel.day(-1)[:10], next_session(panel, options.calendar or "XNYS")
+    days = [day for flows in known for day in flows.days if last < day <= session]
+    return sum(flows.due(panel.dates[-1], session) for flows in known), min(days, default=session)
 
 
 def _write(plan: OrderPlan, options: OrderOptions, console: Terminal) -> None:

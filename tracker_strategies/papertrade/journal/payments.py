@@ -74,6 +74,9 @@ def changed_schedule(ledger: Ledger, changes: Mapping[str, Any]) -> dict[str, An
             raise FlowError(
                 f"what was due on {day} is booked or is being booked, or the account had not begun; name a date after {newest}"
             )
+        if gone and day not in plain:
+            when = "each period" if day == "each" else f"on {day}"
+            raise FlowError(f"nothing is to be paid in or out {when}; the schedule is unchanged")
         plain.pop(day, None)
         if not gone:
             plain |= made.plain() if made is not None else {}
