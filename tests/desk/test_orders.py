@@ -457,3 +457,11 @@ def test_index_weights_are_known_by_the_names_of_brokers() -> None:
         orders_for(PANEL, "replicate", ACCOUNT, index_weights={**weights, "BRK.B": 0.0})
     with pytest.raises(ParameterError, match=r"with a positive sum, got \{KO: -0\.1\}"):
         orders_for(PANEL, "replicate", ACCOUNT, index_weights={**weights, "KO": -0.1})
+
+
+@pytest.mark.parametrize("share", [1.0, -0.5])
+def test_weights_now_and_limits_held_before_do_not_know_the_money_that_moves(share: float) -> None:
+    held = {name: 100_000.0 / 6 / LAST[name] for name in PANEL.symbols}
+    plan = orders_for(PANEL, "pa", Account(0.0, held), {"max_weight": 0.17, "min_cash": 0.0}, flow=share * 100_000.0)
+    np.testing.assert_allclose(plan.table["weight_now"], 1 / 6, rtol=1e-12)
+    assert not any("held outside a limit" in line for line in plan.foot)

@@ -90,11 +90,12 @@ class OrderList:
         brought = sum(row["est_value"] - row["est_cost"] for row in outside)
         deltas = self._with_reserve(prices, self.cash + brought)
         value = self.cash + brought + float(np.where(self.sizes > 0.0, self.sizes * prices, 0.0).sum())
+        before = value - self.flow
         for sold in outside:
-            sold["weight_now"] = sold["est_value"] / value
+            sold["weight_now"] = sold["est_value"] / before
         fees = _costs_of(self.decision.tracker.rebalancer.costs, deltas, prices)
-        sells = [*outside, *(self._row(i, deltas, prices, fees, value) for i in _places(deltas < 0.0))]
-        buys = [self._row(i, deltas, prices, fees, value) for i in _places(deltas > 0.0)]
+        sells = [*outside, *(self._row(i, deltas, prices, fees, before) for i in _places(deltas < 0.0))]
+        buys = [self._row(i, deltas, prices, fees, before) for i in _places(deltas > 0.0)]
         for row in (sells, buys):
             row.sort(key=lambda order: str(order["symbol"]))
         _in_batches(buys, self.cash, self.gap)
@@ -104,7 +105,7 @@ class OrderList:
         flow = self.decision.tracker.rebalancer.costs.cash_flow(deltas, prices)
         left = self.cash + brought + flow
         weights = np.where(after > 0.0, after * prices, 0.0) / value
-        held = np.where(self.sizes > 0.0, self.sizes * prices, 0.0) / value
+        held = np.where(self.sizes > 0.0, self.sizes * prices, 0.0) / before
         error = expected_error(self.panel, self.decision.tracker, weights)
         bought = float(np.maximum(deltas, 0.0) @ prices)
         room = left / bought if bought > 0.0 else None
