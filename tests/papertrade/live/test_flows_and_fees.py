@@ -8,6 +8,7 @@ from tests.papertrade.harness import COSTS, books_balance, day, decided_weights,
 from tests.papertrade.live.test_store import LIVING, live
 from tests.papertrade.test_flows import paid
 from tests.papertrade.test_interventions import manual
+from tracker_strategies import Account
 from tracker_strategies.papertrade import PaperAccount
 from tracker_strategies.papertrade.brokers.base import Ticket
 from tracker_strategies.papertrade.errors import PaperError
@@ -83,3 +84,14 @@ def test_what_a_cerebro_cannot_pay_is_refused_by_name(folder):
     account = open_account(folder / "b", PANEL, "pa", {"cash_flows": FLOWS})
     with pytest.raises(PaperError, match=r"opened with parameters that differ from cerebro's .*: cash_flows"):
         live(account, PANEL, PATracker, {"cash_flows": FLOWS})
+
+
+def test_an_account_that_begins_with_shares_and_no_cash_runs_in_a_cerebro(folder):
+    held = Account(0.0, {name: 5e5 / PANEL.close[0, i] for i, name in enumerate(PANEL.symbols[:2])})
+    stepped, running = (open_account(folder / place, PANEL, "pa", holdings=held) for place in ("stepped", "running"))
+    step_through(stepped, PANEL)
+    run = live(running, PANEL, PATracker, analyzers=True)
+    np.testing.assert_allclose(values(running), values(stepped), rtol=1e-12)
+    told = run.analyzers.tracking.get_analysis()
+    assert told["te_rms"] == pytest.approx(report_of(stepped).paper.metrics()["te_rms"], rel=1e-9)
+    assert run.broker.get_fundvalue() == pytest.approx(100.0 * values(running)[-1] / values(running)[0], rel=1e-9)

@@ -16,6 +16,8 @@ def note_payments(broker: Any) -> None:
     moved, broker.booked = broker.store.memory.paid(broker.store.memory.row)
     for tracker in broker._trackers:
         tracker.route.booked = broker.booked
+    if broker.store.memory.row == 0:  # what was held at the opening is there from the first bar on
+        broker.take_in_kind(sum(held.size * feed.close[0] for feed, held in broker.positions.items() if held.size))
     if moved:
         amount, worth = broker.booked or (0.0, 1.0)
         value, broker._paid_in = broker._get_value(), broker._paid_in + moved
