@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,13 @@ def with_index(frames: Frames, levels: pd.Series) -> Frames:
     return joined, {part: frame.reindex(dates) for part, frame in bars.items()}
 
 
+def names_in(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of columns from a sequence, or from a text such as ``AAPL,MSFT``."""
+    if isinstance(given, str):
+        return tuple(name.strip() for name in given.split(",") if name.strip())
+    return tuple(given)
+
+
 def chosen(
     frames: Frames, targets: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...]
 ) -> tuple[Frames, dict[str, str]]:
@@ -138,6 +145,14 @@ def chosen(
     return (prices[kept], {part: frame[kept] for part, frame in bars.items()}), lost
 
 
+def check_targets(targets: Any) -> None:
+    """Refuse what is neither the name of a column nor levels, nor several of them."""
+    one = (str, pd.Series, pd.DataFrame, os.PathLike)
+    several = isinstance(targets, Sequence | Mapping) and not isinstance(targets, bytes)
+    if not isinstance(targets, one) and not (several and all(isinstance(each, one) for each in targets)):
+        raise ParameterError(f"targets={targets!r} must be the name of a column, such as 'INDEX', a series of levels, or several")
+
+
 def only_names(targets: Targets) -> bool:
     """Whether targets are named, and not given as levels."""
     if isinstance(targets, str | pd.Series | pd.DataFrame):
@@ -147,6 +162,7 @@ def only_names(targets: Targets) -> bool:
 
 def target_names(targets: Targets) -> tuple[str, ...]:
     """Targets where they can only be names."""
+    check_targets(targets)
     if not only_names(targets):
         raise ParameterError("targets can be levels of an index only where the prices are a file or a frame; give a name here")
     return (targets,) if isinstance(targets, str) else tuple(map(str, targets))

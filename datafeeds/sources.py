@@ -17,7 +17,7 @@ import pandas as pd
 from datafeeds.choices import GAP_POLICIES, SYNTHETIC, Adjustment, check_choice
 from datafeeds.cleaning.cleaner import clean as cleaned
 from datafeeds.errors import DataError, ParameterError, UniverseError
-from datafeeds.index_levels import Targets, chosen, only_names, target_names, with_targets
+from datafeeds.index_levels import Targets, check_targets, chosen, names_in, only_names, target_names, with_targets
 from datafeeds.log import log
 from datafeeds.panel import MarketPanel
 from datafeeds.readers.bar_files import folder_frames, long_frames
@@ -165,7 +165,7 @@ def open_source(
     Guesses about a file are kept in the panel's ``read_as`` and said in a :class:`~datafeeds.errors.DataWarning`.
     """
     with reading_as(Reading(dates, decimal, calendar)) as how:
-        panel = _opened(source, targets, gaps, seed, adjust, index, (tuple(only), tuple(exclude)), how)
+        panel = _opened(source, targets, gaps, seed, adjust, index, (names_in(only), names_in(exclude)), how)
     changes = () if renames is None else read_renames(renames)
     panel = rename(panel, changes)
     if clean is not None:
@@ -183,6 +183,7 @@ def _opened(
     check_choice("adjust", adjust, Adjustment)
     if isinstance(source, MarketPanel):
         return source
+    check_targets(targets)
     apart = index is not None or any(choice) or not only_names(targets)
     if isinstance(source, str | os.PathLike):
         kind, _, more = str(source).partition(":")

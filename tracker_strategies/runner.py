@@ -40,7 +40,7 @@ from tracker_strategies.strategies.compose import settle_mandate
 from tracker_strategies.strategies.feeds import asked_assets
 from tracker_strategies.strategies.index_weights import check_weights
 from tracker_strategies.strategies.index_weights.published import index_weights
-from tracker_strategies.strategies.registry import check_params, default_params, load_strategy
+from tracker_strategies.strategies.registry import check_params, default_params, strategy_class
 from tracker_strategies.strategies.start import first_date, settle_holdings
 from tracker_strategies.strategies.target import check_year
 
@@ -55,7 +55,7 @@ def check_run(
 
     Raises :class:`ParameterError` and its like, for limits that cannot hold together too: see :func:`check_mandate`.
     """
-    cls = load_strategy(strategy) if isinstance(strategy, str) else strategy
+    cls = strategy_class(strategy)
     chosen = dict(params or {})
     check_params(cls, chosen)
     panel.require_bars(MIN_BARS)

@@ -63,12 +63,7 @@ def read_market_file(path: str | os.PathLike[str], **how: Any) -> MarketPanel:
     """
     file = Path(path).expanduser()
     with naming(file), reading_as(Reading(**how)) as notes:
-        try:
-            told = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise DataError(f"not a TOML file ({error})") from None
-        except FileNotFoundError:
-            raise DataError("no such file; check the path") from None
+        told = _told(file)
         _known("the file", told, _FILE)
         markets = {name: _market(name, table, file.parent) for name, table in _table("markets", told).items()}
         if not markets:
@@ -79,6 +74,23 @@ def read_market_file(path: str | os.PathLike[str], **how: Any) -> MarketPanel:
         options = {key: told[key] for key in ("decision", "base", "fx_carry") if key in told}
         panel = join_markets(markets, fx=rates or None, **options)
         return noted(replace(panel, source=file.name), notes)
+
+
+def currencies_of(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The currencies in which the markets of such a file are quoted, in alphabetical order."""
+    file = Path(path).expanduser()
+    with naming(file):
+        tables = _table("markets", _told(file)).values()
+        return tuple(sorted({str(one["currency"]) for one in tables if isinstance(one, Mapping) and one.get("currency")}))
+
+
+def _told(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"not a TOML file ({error})") from None
+    except FileNotFoundError:
+        raise DataError("no such file; check the path") from None
 
 
 def open_market_file(market: MarketSource) -> MarketPanel:

@@ -29,6 +29,7 @@ DATE_BYTES = 8
 #: Other ways to pack a file, by how it begins.
 PACKED = {
     b"PK": "a zip archive or Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook of the old format .xls",
     b"BZh": "packed with bzip2",
     b"\xfd7zXZ": "packed with xz",
     b"(\xb5/\xfd": "packed with zstd",
@@ -183,7 +184,7 @@ def look_through(path: Path) -> CsvText:
                 kept = kept if size <= KEPT else None
         text.end(lines)
     if not size or (kept is not None and not b"".join(kept).strip()):
-        raise DataError("the file is empty; it needs a header line, a date column and one column per series")
+        raise DataError("the file is empty; it needs a header line and rows below it")
     head = header.head()
     names, start = head.names, head.start
     most.check_rows(lines)
@@ -202,7 +203,7 @@ def _check_cells(commas: int, lines: int, size: int, packed: int, most: FileLimi
 def _refuse_binary(head: bytes) -> None:
     for mark, what in PACKED.items():
         if head.startswith(mark):
-            raise DataError(f"{what}; unpack it, or save the sheet as CSV (comma separated, UTF-8)")
+            raise DataError(f"{what}; unpack it, or save the sheet as .xlsx or CSV (UTF-8)")
     if b"\0" in head[:65536]:
         raise DataError("not a CSV: it holds binary data or UTF-16 text; save it as CSV in UTF-8")
 
@@ -243,7 +244,7 @@ def header_line(path: Path) -> list[str]:
 
 def no_rows(header: list[str]) -> DataError:
     """The error for a file that ends with its header."""
-    return DataError(f"the file has a header of {len(header)} columns and no rows below it; add rows of prices")
+    return DataError(f"the file has a header of {len(header)} columns and no rows below it; add rows")
 
 
 def first_text_cell(column: Any) -> tuple[int, str] | None:

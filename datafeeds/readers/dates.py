@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from datafeeds.calendars import calendar_of
 from datafeeds.errors import DataError
 from datafeeds.readers.heads.headers import shorten
-from datafeeds.readers.reading import reading
+from datafeeds.readers.reading import ambiguous, reading
 
 Days = NDArray[np.datetime64]
 
@@ -150,9 +150,10 @@ def _order(text: pd.Series, a: pd.Series, b: pd.Series, years: pd.Series, name: 
     """Whether the day or the month stands first, when the last number is the year."""
     if not years.all():
         row = int(np.argmin(years))
-        raise DataError(
+        raise ambiguous(
             f"the date {shorten(text[row])} in row {row + 1} is ambiguous (which number is the year?); give the order with "
-            f"--dates dmy, mdy or ymd (in Python dates=), or {ADVICE}"
+            f"--dates dmy, mdy or ymd (in Python dates=), or {ADVICE}",
+            "dates",
         )
     day_first, month_first = bool((a > 12).any()), bool((b > 12).any())
     if day_first and month_first:
@@ -163,9 +164,10 @@ def _order(text: pd.Series, a: pd.Series, b: pd.Series, years: pd.Series, name: 
         )
     if not day_first and not month_first and not (a == b).all():
         row = int(np.argmax(a != b))
-        raise DataError(
+        raise ambiguous(
             f"the date {shorten(text[row])} in row {row + 1} is ambiguous (day or month first?), and so is every other row; "
-            f"give the order with --dates dmy or --dates mdy (in Python dates=), or {ADVICE}"
+            f"give the order with --dates dmy or --dates mdy (in Python dates=), or {ADVICE}",
+            "dates",
         )
     return "dmy" if day_first else "mdy"
 

@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datafeeds.errors import DataError
-from datafeeds.readers.reading import reading
+from datafeeds.readers.reading import ambiguous, reading
 
 _SIGN, _POWER = r"^\s*[+-]?", r"(?:[eE][+-]?\d+)?\s*$"
 _WHOLE = _SIGN + r"\d+" + _POWER
@@ -99,9 +98,10 @@ class Evidence:
         told = reading().decimal
         comma = self.comma and not self.point if told is None else told == ","
         if told is None and self.point and self.comma and (self.comma_groups or self.point_groups):
-            raise DataError(
+            raise ambiguous(
                 "every number is ambiguous: its comma or point could mark decimals or thousands (as 1,234 or 1.234); "
-                "give the decimal mark with --decimal . or --decimal , (in Python decimal=)"
+                "give the decimal mark with --decimal . or --decimal , (in Python decimal=)",
+                "decimal",
             )
         if not (self.comma if comma else self.point):
             return None

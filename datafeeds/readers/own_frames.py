@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -140,8 +142,12 @@ def _dates(series: pd.Series, name: str) -> NDArray[np.datetime64]:
 
 
 def _numbers(column: pd.Series, name: str) -> FloatArray:
+    if pd.api.types.is_complex_dtype(column.dtype):
+        raise DataError(f"column {name!r} holds complex numbers; prices are real")
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         if column.isna().all():
             return np.full(len(column), np.nan)
+        if all(isinstance(cell, Real | Decimal) and not isinstance(cell, bool) for cell in column.dropna()):
+            return np.array([float(cell) for cell in column.fillna(np.nan)])  # a column that could have held anything
         raise DataError(f"column {name!r} holds text, not numbers: {first_text(column)}")
     return column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -26,7 +26,7 @@ def is_parquet(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(4)
     if not head:
-        raise DataError("the file is empty; it needs a header line, a date column and one column per series")
+        raise DataError("the file is empty; it needs a header line and rows below it")
     if head == b"PAR1":
         return True
     if path.suffix.lower() in {".parquet", ".pq", ".parq"}:

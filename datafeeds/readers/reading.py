@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from datafeeds.choices import DATE_ORDERS, DECIMALS, check_choice
-from datafeeds.errors import ReadingNote
+from datafeeds.errors import DataError, ReadingNote
 
 if TYPE_CHECKING:
     from datafeeds.panel import MarketPanel
@@ -48,6 +48,33 @@ class Reading:
         """Keep what was guessed, once."""
         if note not in self.notes:
             self.notes.append(note)
+
+
+#: What a user has said about all files that leave a choice: the order of dates, the decimal mark.
+_said: ContextVar[dict[str, str]] = ContextVar("what was said about ambiguous files", default={})  # noqa: B039 (never changed)
+
+
+@contextmanager
+def deciding(dates: str | None = None, decimal: str | None = None) -> Iterator[None]:
+    """Inside the ``with`` block, small tables that can be read in two ways are read in this one; others are read as they are."""
+    said = Reading(dates, decimal)
+    token = _said.set({name: told for name in ("dates", "decimal") if (told := getattr(said, name)) is not None})
+    try:
+        yield
+    finally:
+        _said.reset(token)
+
+
+def ambiguous(message: str, option: str) -> DataError:
+    """The error for a file that can be read in two ways; ``option`` decides: dates or decimal."""
+    problem = DataError(message)
+    problem.option = option  # type: ignore[attr-defined]
+    return problem
+
+
+def said_of(option: str) -> str | None:
+    """What was said about files that are ambiguous; None for nothing."""
+    return _said.get().get(option)
 
 
 _now: ContextVar[Reading | None] = ContextVar("how files are read", default=None)

@@ -89,9 +89,10 @@ def frames_of_columns(
 def check_no_bar(names: Sequence[str]) -> None:
     """Refuse the fields of one ticker: as series, they would be bought and sold."""
     if {plain_name(name) for name in names} >= ONE_BAR:
+        told = ", ".join(name for name in names if plain_name(name) in ONE_BAR)
         raise UniverseError(
-            f"the columns {', '.join(names[:6])} are the fields of one ticker, not series; put its file into a folder with one "
-            "file per ticker, or give it with --index-file if it is the index (if OPEN, HIGH, LOW and CLOSE are tickers, "
+            f"the columns {told} are the fields of one ticker, not series; put its file into a folder with one file per ticker, "
+            "or give it with --index-file if it is the index (if OPEN, HIGH, LOW and CLOSE are tickers, "
             "remove one of them from the file)"
         )
 

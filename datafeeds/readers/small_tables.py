@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from datafeeds.errors import DataError
+from datafeeds.errors import DataError, ReadingNote
 from datafeeds.readers.columns import naming
 from datafeeds.readers.containers import plain_file, split_inside
 from datafeeds.readers.csv_text import look_through
@@ -20,7 +21,7 @@ from datafeeds.readers.dates import parse_dates
 from datafeeds.readers.heads.headers import check_unique
 from datafeeds.readers.numbers import PLAIN, Evidence, NumberStyle
 from datafeeds.readers.parquet_tables import is_parquet, names_in, opened, plain_text, read_coded
-from datafeeds.readers.reading import Reading, reading, reading_as
+from datafeeds.readers.reading import Reading, reading, reading_as, said_of
 from datafeeds.readers.words import LONG_TABLE_COLUMNS, NAMES, plain_name
 
 #: Rows of a table that is small.
@@ -44,7 +45,7 @@ def read_any_table(
         Columns that are never numbers or dates, in lower case with underscores; those that may hold the names of assets
         (symbol, ticker, instrument, ...) never are.
     dates : {"dmy", "mdy", "ymd"}, optional
-        Order of day, month and year, for a column in which every row fits two.
+        Order of day, month and year, for a column in which every row fits two. By default what :func:`deciding` says.
     decimal : {".", ","}, optional
         The decimal mark, for a table in which every number fits both.
 
@@ -64,12 +65,26 @@ def read_any_table(
         On one line that begins with the name of the file.
     """
     file, part = split_inside(path)
-    with naming(file), reading_as(Reading(dates=dates, decimal=decimal)) as how:
+    with naming(file):
         if not file.is_file():
             raise DataError("is a folder; give the path of a file" if file.is_dir() else "no such file; check the path")
-        with plain_file(file, part) as plain:
-            frame = _parquet_frame(plain, texts) if is_parquet(plain) else _csv_frame(plain, texts)
-        return frame, tuple(how.notes)
+        told = {"dates": dates, "decimal": decimal}
+        while True:
+            try:
+                with reading_as(Reading(told["dates"], told["decimal"])) as how, plain_file(file, part) as plain:
+                    frame = _parquet_frame(plain, texts) if is_parquet(plain) else _csv_frame(plain, texts)
+                return frame, tuple(how.notes)
+            except DataError as problem:
+                option = getattr(problem, "option", "")
+                if told.get(option, "") is not None or said_of(option) is None:
+                    raise
+                told[option] = said_of(option)
+
+
+def say_how(path: str | os.PathLike[str], notes: Sequence[str]) -> None:
+    """Say in a warning what was guessed about a small table."""
+    if notes:
+        warnings.warn(f"{os.fspath(path)} read as: {', '.join(notes)}", ReadingNote, stacklevel=3)
 
 
 def _csv_frame(file: Path, texts: Collection[str]) -> pd.DataFrame:

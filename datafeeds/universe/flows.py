@@ -9,12 +9,20 @@ from pandas.api.types import is_numeric_dtype
 
 from datafeeds.errors import DataError
 from datafeeds.readers.columns import naming
-from datafeeds.readers.small_tables import read_any_table
+from datafeeds.readers.small_tables import read_any_table, say_how
 from datafeeds.readers.words import parts_of
 
 
-def read_flows(path: str | os.PathLike[str]) -> dict[str, float]:
+def read_flows(path: str | os.PathLike[str], *, dates: str | None = None, decimal: str | None = None) -> dict[str, float]:
     r"""Read a table (CSV, Parquet, Excel) with the columns `date` and `amount`; others, such as a note, are left alone.
+
+    Parameters
+    ----------
+    path : path
+    dates : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year, where every row fits two.
+    decimal : {".", ","}, optional
+        The decimal mark, where every number fits both.
 
     Returns
     -------
@@ -35,7 +43,8 @@ def read_flows(path: str | os.PathLike[str]) -> dict[str, float]:
     >>> read_flows(file)
     {'2020-01-02': 1000.0, '2020-02-03': -250.0}
     """
-    table, _ = read_any_table(path, texts=("note",))
+    table, notes = read_any_table(path, texts=("note",), dates=dates, decimal=decimal)
+    say_how(path, notes)
     with naming(Path(path).expanduser()):
         parts = parts_of(table.columns)
         for part in ("date", "amount"):

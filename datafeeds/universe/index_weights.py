@@ -9,12 +9,22 @@ from pandas.api.types import is_numeric_dtype
 
 from datafeeds.errors import DataError
 from datafeeds.readers.columns import naming
-from datafeeds.readers.small_tables import read_any_table
+from datafeeds.readers.small_tables import read_any_table, say_how
 from datafeeds.readers.words import parts_of
 
 
-def read_index_weights(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
+def read_index_weights(
+    path: str | os.PathLike[str], *, dates: str | None = None, decimal: str | None = None
+) -> dict[str, dict[str, float]]:
     r"""Read a table (CSV, Parquet, Excel) with the columns `symbol` and `weight`, and `date` where there are several.
+
+    Parameters
+    ----------
+    path : path
+    dates : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year, where every row fits two.
+    decimal : {".", ","}, optional
+        The decimal mark, where every number fits both.
 
     Returns
     -------
@@ -36,7 +46,8 @@ def read_index_weights(path: str | os.PathLike[str]) -> dict[str, dict[str, floa
     {'2020-01-02': {'AAPL': 0.6, 'MSFT': 0.4}}
     """
     file = Path(path).expanduser()
-    table, _ = read_any_table(path)
+    table, notes = read_any_table(path, dates=dates, decimal=decimal)
+    say_how(path, notes)
     with naming(file):
         parts = parts_of(table.columns)
         for part in ("symbol", "weight"):
@@ -45,13 +56,13 @@ def read_index_weights(path: str | os.PathLike[str]) -> dict[str, dict[str, floa
                 raise DataError(
                     f"no column {part!r} among {shown}; a file of index weights has the columns symbol, weight and date"
                 )
-        weights, dates = table[parts["weight"]], [""] * len(table)
+        weights, days = table[parts["weight"]], [""] * len(table)
         if not is_numeric_dtype(weights):
             raise DataError(f"column {parts['weight']!r} holds text where numbers are needed, such as {weights.iloc[0]!r}")
         if "date" in parts:
-            dates = [str(day)[:10] for day in table[parts["date"]]]
+            days = [str(day)[:10] for day in table[parts["date"]]]
         found: dict[str, dict[str, float]] = {}
-        for row, (date, name, weight) in enumerate(zip(dates, table[parts["symbol"]], weights, strict=True), 1):
+        for row, (date, name, weight) in enumerate(zip(days, table[parts["symbol"]], weights, strict=True), 1):
             if not name or weight != weight:
                 raise DataError(f"row {row} has no {'weight' if name else 'symbol'}; fill it or delete the row")
             if name in found.setdefault(date, {}):

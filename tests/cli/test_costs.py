@@ -31,6 +31,6 @@ def test_a_fee_that_makes_trading_pointless_is_said(csv):
     done = tracker("run", "equal-weight", "--data", csv, "--min-fee", "100000")
     told = " ".join(done.stderr.split())
     assert "a fee of at least 100,000 per order makes trading pointless" in told
-    assert "the cash pays for at most 10 orders" in told
+    assert "the account pays for at most 10 orders" in told
     more = tracker("run", "equal-weight", "--data", csv, "--min-fee", "2000000")
     assert "nothing can be bought" in " ".join(more.stderr.split())

@@ -101,6 +101,18 @@ def test_markets_from_a_description_run_are_compared_swept_and_held(markets):
     refused(tracker("run", "pa", "--markets", "us.csv", cwd=markets), ".toml")
 
 
+def test_a_file_for_a_broker_is_in_one_currency(markets):
+    orders = ("orders", "pa", "--markets", "markets.toml", "--cash", "10000", "--whole-shares")
+    day = closes(40).index[-1].date()
+    assert tracker(*orders, "--as-of", day, "--for", "ibkr", cwd=markets).returncode == 0
+    told = MARKETS.replace('"XNYS"', '"XNYS"\ncurrency = "USD"').replace('"XTKS"', '"XTKS"\ncurrency = "JPY"')
+    (markets / "markets.toml").write_text(f'{told}\n[rates]\nJPY = "jpy.csv"\n')
+    (closes(40)["^GSPC"] * 0.0 + 0.007).to_frame("rate").to_csv(markets / "jpy.csv")
+    for broker in ("ibkr", "alpaca"):
+        refused(tracker(*orders, "--for", broker, cwd=markets), "quoted in JPY, USD", f"a file for {broker} is of one currency")
+    assert tracker(*orders, "--as-of", day, cwd=markets).returncode == 0
+
+
 def test_results_are_tables_that_open_cleanly(place):
     calamine = pytest.importorskip("python_calamine")
     found = run(place, "out", "--data", "wide.csv", "--index", "^GSPC", "--format", "csv,xlsx", "--max-weight", "60%")

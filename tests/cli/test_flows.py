@@ -51,6 +51,10 @@ def test_what_cannot_be_meant_is_refused(csv, tmp_path):
     ):
         file.write_text(text)
         refused(tracker("run", "pa", "--data", csv, "--flows", file), "Error", words)
+    file.write_text("date,amount\n01.02.2020,5.5\n")
+    refused(tracker("run", "pa", "--data", csv, "--flows", file), "is ambiguous (day or month first?)", "--dates dmy")
+    refused(tracker("run", "pa", "--data", csv, "--flows", file, "--dates", "dmy"), "an entry on 2020-02-01")
+    refused(tracker("run", "pa", "--data", csv, "--flows", file, "--dates", "mdy"), "an entry on 2020-01-02")
     refused(tracker("run", "pa", "--data", csv, "--contribute", "lots"), "not a contribution", "1000/month")
     days = pd.read_csv(csv, index_col=0).index
     file.write_text(f"date,amount\n{days[30]},-9000000\n")

@@ -400,3 +400,68 @@ def test_weights_without_dates_are_those_of_today() -> None:
             orders_for(PANEL, "ensemble", ACCOUNT, index_weights=bad)
     with pytest.raises(ParameterError, match="given twice"):
         orders_for(PANEL, "ensemble", ACCOUNT, {"index_weights": weights}, index_weights=weights)
+
+
+# -- what a list says of fees, and of names that are sold for good ----------
+
+
+def test_a_fee_that_makes_trading_pointless_is_said_and_is_why_nothing_is_ordered() -> None:
+    plan = orders_for(PANEL, "pa", ACCOUNT, costs=CostModel(min_fee=50_000.0))
+    assert not len(plan)
+    assert "no orders: fees, lots or limits leave the holdings as they are, up to " in plan.foot[0]
+    assert any("a fee of at least 50,000 per order makes trading pointless" in line for line in plan.foot)
+    named = orders_for(PANEL, "pa", ACCOUNT, {"fees": {"*": {"min_fee": 900.0}, "AAPL": {"min_fee": 1.0}}})
+    assert any("a fee of at least 1 to 900 per order makes trading pointless" in line for line in named.foot)
+    assert not any("pointless" in line for line in orders_for(PANEL, "pa", ACCOUNT, costs=COSTS).foot)
+
+
+def test_a_name_that_is_sold_from_outside_the_data_has_its_weight_and_is_turnover() -> None:
+    account = Account(250.0, {**HELD, "TSLA": 40.0}, {"TSLA": 100.0})
+    plan = orders_for(PANEL, "pa", account, outside="sell")
+    (sold,) = plan.table[plan.table["symbol"] == "TSLA"].to_dict("records")
+    value = plan.figures["value"]
+    assert sold["weight_now"] == pytest.approx(4000.0 / value)
+    assert plan.table["weight_now"].sum() == pytest.approx(1.0 - 250.0 / value)
+    assert plan.figures["turnover"] == pytest.approx(plan.table["est_value"].sum() / value)
+
+
+def test_a_withdrawal_is_refused_with_the_date_that_it_has() -> None:
+    with pytest.raises(AccountError, match=r"the withdrawal of 1,000,000\.00 on 2031-05-06 is larger than the account"):
+        orders_for(PANEL, "pa", ACCOUNT, flow=-1e6, flow_date="2031-05-06")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"panel": PANEL.to_frame()}, "panel must be a MarketPanel, got DataFrame; open prices with datafeeds.open_source"),
+        ({"costs": 5}, r"costs must be a CostModel, such as CostModel\(bps=5\), got 5"),
+        ({"state": 5}, "state must be the path of a folder, got 5"),
+        ({"strategy": None}, "strategy=None must be a name, such as 'ensemble', or a subclass of TrackerStrategy"),
+        ({"strategy": dict}, "must be a name, such as 'ensemble', or a subclass of TrackerStrategy"),
+    ],
+    ids=lambda case: ", ".join(case) if isinstance(case, dict) else "",
+)
+def test_what_cannot_be_meant_is_refused_by_name(changes: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"panel": PANEL, "strategy": "pa", "account": ACCOUNT} | changes
+    with pytest.raises(ParameterError, match=words):
+        orders_for(**given)
+
+
+def test_index_weights_are_known_by_the_names_of_brokers() -> None:
+    weights = dict.fromkeys(PANEL.symbols, 1 / 6)
+    spelt = {name.replace("-", "."): weight for name, weight in weights.items()}
+    plan, other = (orders_for(PANEL, "replicate", ACCOUNT, index_weights=given) for given in (weights, spelt))
+    assert other.to_csv() == plan.to_csv()
+    assert "index weights: BF.B is BF-B in the data, BRK.B is BRK-B in the data" in other.notes
+    with pytest.raises(ParameterError, match=r"index_weights contain BRK\.B and BRK-B, which are one name; keep one"):
+        orders_for(PANEL, "replicate", ACCOUNT, index_weights={**weights, "BRK.B": 0.0})
+    with pytest.raises(ParameterError, match=r"with a positive sum, got \{KO: -0\.1\}"):
+        orders_for(PANEL, "replicate", ACCOUNT, index_weights={**weights, "KO": -0.1})
+
+
+@pytest.mark.parametrize("share", [1.0, -0.5])
+def test_weights_now_and_limits_held_before_do_not_know_the_money_that_moves(share: float) -> None:
+    held = {name: 100_000.0 / 6 / LAST[name] for name in PANEL.symbols}
+    plan = orders_for(PANEL, "pa", Account(0.0, held), {"max_weight": 0.17, "min_cash": 0.0}, flow=share * 100_000.0)
+    np.testing.assert_allclose(plan.table["weight_now"], 1 / 6, rtol=1e-12)
+    assert not any("held outside a limit" in line for line in plan.foot)

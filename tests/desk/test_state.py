@@ -14,6 +14,7 @@ from tests.desk.test_parity import NEEDED
 from tests.markets import random_panel
 from tracker_strategies import Account, orders_for
 from tracker_strategies.desk.state import FILE
+from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.research import learning
 from tracker_strategies.strategies.registry import NAMES
@@ -139,3 +140,30 @@ def test_the_state_is_the_checkpoint_of_a_paper_account(tmp_path: Path) -> None:
     assert point.bar.date == PANEL.dates[-1]
     assert told["session"] == PANEL.day(-1)
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == [FILE]
+
+
+def test_weights_without_dates_are_said_to_be_new_every_day(tmp_path: Path) -> None:
+    weights = dict.fromkeys(PANEL.symbols, 1.0 / len(PANEL.symbols))
+    dated = {PANEL.day(3): weights}
+    new = "other index weights (those without dates are new on every day: add a column date)"
+    for given, told in ((weights, new), (dated, "")):
+        for rows in (50, 51):
+            folder = tmp_path / str(bool(told))
+            plan = orders_for(PANEL.rows(0, rows), "ensemble", ACCOUNT, index_weights=given, state=folder)
+        assert told in " ".join(plan.notes)
+        assert bool(plan.notes) is bool(told)
+
+
+def test_a_change_on_one_date_is_named_with_that_date_only(tmp_path: Path) -> None:
+    orders_for(PANEL, "pa", ACCOUNT, state=tmp_path)
+    close = PANEL.close.copy()
+    close[20, 1] *= 1.001
+    high = None if PANEL.high is None else np.maximum(PANEL.high, close)
+    plan = orders_for(replace(PANEL, close=close, high=high), "pa", ACCOUNT, state=tmp_path)
+    assert any(f"the past has changed: {PANEL.symbols[1]} on {PANEL.day(20)}; learned" in note for note in plan.notes)
+
+
+def test_a_place_that_cannot_hold_a_state_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match=r"cannot keep the state in .*file: File exists; choose another folder"):
+        orders_for(PANEL, "pa", ACCOUNT, state=tmp_path / "file")

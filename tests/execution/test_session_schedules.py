@@ -138,8 +138,8 @@ def test_windows_longer_than_the_data_are_said(run):
     panel = random_panel(40, 3, seed=2)
     for params, words in (
         ({"listing_warmup": "1y"}, r"listing_warmup='1y' is longer than the data: 252 bars, but there are only 40"),
-        ({"rebalance": 50}, r"rebalance=50 is more than the 40 bars of the data: only the first bar trades"),
-        ({"rebalance": "1y"}, r"rebalance='1y', \d+ bars, is more than the 40 bars of the data: only the first bar trades"),
+        ({"rebalance": 50}, r"rebalance=50 is as long as the data or longer, 40 bars: only the first bar trades"),
+        ({"rebalance": "1y"}, r"rebalance='1y', \d+ bars, is as long as the data or longer, 40 bars: only the first bar trades"),
     ):
         with pytest.warns(DataWarning, match=words):
             run(panel, "pa", params)

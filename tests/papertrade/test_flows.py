@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import shutil
 
 import numpy as np
@@ -37,15 +38,28 @@ PANEL = random_panel(n_bars=22, n_assets=5, seed=4, ohlc=True)
 GAPS = random_panel(n_bars=22, n_assets=5, seed=4, ohlc=True, gaps=True)
 FLOWS = {day(PANEL, 5): 5e5, day(PANEL, 9): -2e5, day(PANEL, 14): 3e6, day(PANEL, 15): -3e5, "each": "1000/week"}
 LIVING = {"listing_warmup": 3, "delist_after": 4}
-_TRANSFERS = "select session, amount from cash where kind = 'transfer' and abs(amount) > 1e-6 order by id"
+_TRANSFERS = "select session, amount from cash where kind = 'transfer' order by id"
 
 
 def paid(account):
-    """What was paid in and out, by session: one payment on each, but for rounding that a person took over."""
+    """What was paid in and out, by session: one payment on each."""
     with account.journal(readonly=True) as journal:
         rows = [tuple(row) for row in journal.rows(_TRANSFERS)]
     assert len(dict(rows)) == len(rows), f"paid twice on a session: {rows}"
     return dict(rows)
+
+
+def killed_at_each_transition(account, panel, rows):
+    """Number, copy of the account, and whether its step got through: one for each transition at which the step was killed."""
+    for point in itertools.count(1):
+        tried = account.folder.parent / "tried"
+        shutil.rmtree(tried, ignore_errors=True)
+        shutil.copytree(account.folder, tried)
+        work = PaperAccount(tried)
+        through = in_a_process(lambda work=work: work.step(panel.rows(0, rows)), kill_at=point)
+        yield point, work, through
+        if through:
+            return
 
 
 @pytest.mark.parametrize("panel", [PANEL, GAPS], ids=["whole", "gaps"])
@@ -181,12 +195,9 @@ def test_a_change_of_the_schedule_in_the_middle_of_a_payment_is_kept_or_refused(
     date, last = day(PANEL, 5), 6 + (fill == "close")
     account = open_account(folder / "a", PANEL, "pa", {"fill": fill, "cash_flows": {date: -2e5}})
     step_through(account, PANEL, stop=last - 1)
-    tried, point, answers = folder / "tried", 1, set()
-    while True:
-        shutil.rmtree(tried, ignore_errors=True)
-        shutil.copytree(account.folder, tried)
-        work = PaperAccount(tried)
-        if in_a_process(lambda work=work: work.step(PANEL.rows(0, last)), kill_at=point):
+    answers = set()
+    for point, work, through in killed_at_each_transition(account, PANEL, last):
+        if through:
             break
         wanted = [-2e5]
         with contextlib.suppress(FlowError):
@@ -195,7 +206,6 @@ def test_a_change_of_the_schedule_in_the_middle_of_a_payment_is_kept_or_refused(
         work.step(PANEL.rows(0, last))
         assert list(paid(work).values()) == wanted, point
         answers.add(len(wanted))
-        point += 1
     assert answers == {0, 1}
 
 
@@ -204,12 +214,9 @@ def test_a_halt_in_the_middle_of_a_payment_stops_its_orders_unless_the_broker_ha
     last = 6 + (fill == "close")
     account = open_account(folder / "a", PANEL, "pa", {"fill": fill, "cash_flows": {day(PANEL, 5): amount}})
     step_through(account, PANEL, stop=last - 1)
-    tried, point, filled = folder / "tried", 1, set()
-    while True:
-        shutil.rmtree(tried, ignore_errors=True)
-        shutil.copytree(account.folder, tried)
-        work = PaperAccount(tried)
-        if in_a_process(lambda work=work: work.step(PANEL.rows(0, last)), kill_at=point):
+    filled = set()
+    for point, work, through in killed_at_each_transition(account, PANEL, last):
+        if through:
             break
         with work.broker() as broker:
             made = broker.has_had(day(PANEL, last - 1))
@@ -223,7 +230,6 @@ def test_a_halt_in_the_middle_of_a_payment_stops_its_orders_unless_the_broker_ha
         assert bool(orders(work, "due = 'flow'")) is made, point
         books_balance(work)
         filled.add(made)
-        point += 1
     assert filled == {False, True}
 
 
@@ -235,12 +241,7 @@ def test_an_account_that_is_adopted_in_the_middle_of_a_payment_books_it_once_as_
     shutil.copytree(account.folder, folder / "quiet")
     quiet = PaperAccount(folder / "quiet")
     step_through(quiet, PANEL, start=last, stop=9)
-    tried, point = folder / "tried", 1
-    while True:
-        shutil.rmtree(tried, ignore_errors=True)
-        shutil.copytree(account.folder, tried)
-        work = PaperAccount(tried)
-        through = in_a_process(lambda work=work: work.step(PANEL.rows(0, last)), kill_at=point)
+    for point, work, _ in killed_at_each_transition(account, PANEL, last):
         with work.broker() as broker:
             made = broker.has_had(day(PANEL, last - 1))
         work.adopt()
@@ -250,9 +251,6 @@ def test_an_account_that_is_adopted_in_the_middle_of_a_payment_books_it_once_as_
         np.testing.assert_allclose(values(work), values(quiet), rtol=1e-12)
         assert status_of(work).since_start == pytest.approx(status_of(quiet).since_start, abs=1e-12)
         books_balance(work)
-        if through:
-            break
-        point += 1
 
 
 def test_an_account_that_is_flattened_in_the_middle_of_a_payment_can_go_on(folder):
@@ -260,13 +258,7 @@ def test_an_account_that_is_flattened_in_the_middle_of_a_payment_can_go_on(folde
     step_through(account, PANEL, stop=5)
     flow = backtest(PANEL.rows(0, 11), "pa", {"cash_flows": FLOWS}).flow.tolist()
     wanted = {day(PANEL, row): amount for row, amount in enumerate(flow) if amount}
-    point = 1
-    while True:
-        tried = folder / "tried"
-        shutil.rmtree(tried, ignore_errors=True)
-        shutil.copytree(account.folder, tried)
-        work = PaperAccount(tried)
-        through = in_a_process(lambda work=work: work.step(PANEL.rows(0, 6)), kill_at=point)
+    for point, work, through in killed_at_each_transition(account, PANEL, 6):
         with work.broker() as broker:
             over = broker.has_had(day(PANEL, 5))
         work.flatten()
@@ -284,9 +276,6 @@ def test_an_account_that_is_flattened_in_the_middle_of_a_payment_can_go_on(folde
         assert {session: amount for session, amount in paid(work).items() if session in wanted} == wanted, point
         with work.broker() as broker, work.journal(readonly=True) as journal:
             assert broker.holdings().cash == pytest.approx(float(journal.meta("cash")), abs=1e-6)
-        if through:
-            break
-        point += 1
     assert point > 10
 
 

@@ -91,7 +91,8 @@ class AccountRows:
         now = len(self.value) - 1
         if self._booked:
             _put(self.flow, now, self._booked)
-        at_fills: tuple[float, float] | None = getattr(self.route, "booked", None)
+        host = self.route if isinstance(self.route, TrackerRoute) else self.strategy.broker
+        at_fills: tuple[float, float] | None = getattr(host, "booked", None)
         carried = self._booked if at_fills is None else carried_to_close(*at_fills, value, self._booked - at_fills[0])
         if self.carried or carried != self._booked:
             self.carried.extend(self.flow[len(self.carried) : now])

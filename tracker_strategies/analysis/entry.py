@@ -112,7 +112,7 @@ class EntryWatch:
             Whether the strategy may trade by now: what is held before is none of its doing.
         """
         self._row += 1
-        before, self._before = self._before, (weights, prices, value)
+        before, self._before = self._before, (weights if begun else None, prices, value)
         if filled and self._begin is None:
             self._begin = max(self._row - 1, 0)
         if not begun or not sizes.any() or not self._there(sizes, before, (prices, value)):
@@ -126,7 +126,7 @@ class EntryWatch:
         before: tuple[FloatArray | None, FloatArray, float] | None,
         now: tuple[FloatArray, float],
     ) -> bool:
-        if before is None:  # held before the first bar
+        if before is None or before[0] is None:  # held before the first decision
             before = self._before
         if self._rebalancer is None or before is None or before[0] is None or (sizes < 0.0).any():
             return True

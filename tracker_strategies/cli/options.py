@@ -230,7 +230,14 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     def call(**given: Any) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{f.name: given.pop(f.name) for f in fields(kind)})
-        command(**given)
+        said = {key: told for name in groups for key in ("dates", "decimal") if (told := getattr(given[name], key, None))}
+        if not said:
+            command(**given)
+            return
+        from datafeeds.readers.reading import deciding
+
+        with deciding(**said):
+            command(**given)
 
     call.__signature__ = Signature(shown)  # type: ignore[attr-defined]
     call.__annotations__ = {p.name: p.annotation for p in shown}

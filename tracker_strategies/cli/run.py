@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -25,9 +26,10 @@ from tracker_strategies.cli.options import START_CASH, RunOptions, words
 from tracker_strategies.cli.show import draw_sheets, metrics_table, show_runs
 from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 from tracker_strategies.errors import OutputError, ParameterError
-from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.holdings import Account
 from tracker_strategies.execution.mandate.mandate import KEYS, Mandate
-from tracker_strategies.execution.named_costs import fees_in_words
+from tracker_strategies.execution.named_costs import fee_notes, fees_in_words
+from tracker_strategies.execution.named_costs import named as costs_by_name
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.values import limits_in_words
 from tracker_strategies.runner import backtest, check_run
@@ -46,8 +48,6 @@ from tracker_strategies.strategies.registry import (
 #: What the demo shows beside the recommended tracker.
 DEMO = ("ensemble", "pa", "equal-weight", "buy-and-hold")
 DEMO_COST_BPS = 5.0
-#: Share of the cash, as least fees for one order in every name, above which fees are said to make trading pointless.
-DEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
         *told,
         *used,
         *late,
-        *fee_notes(options.costs, panel.n_assets, cash),
+        *fee_notes(
+            costs_by_name(options.costs, options.limits.fees, panel.symbols), panel.n_assets, cash + _worth(account, panel)
+        ),
         *unknown_to(options.params, named),
         *sector_notes(options.limits, sectors, panel.symbols),
     )
@@ -136,17 +138,9 @@ def plan_runs(names: Sequence[str], options: RunOptions) -> Plan:
     return Plan(panel, runs, sectors, first, places, asked, cash, notes, against)
 
 
-def fee_notes(costs: CostModel, n_assets: int, cash: float) -> list[str]:
-    """Whether a least fee per order eats the account: an order that is not worth its fee is not sent."""
-    share = costs.min_fee * n_assets / cash if cash > 0.0 else 0.0
-    if share <= DEAR:
-        return []
-    most = int(cash / costs.min_fee)
-    reach = f"the cash pays for at most {most} orders" if most else "one fee is more than the account: nothing can be bought"
-    return [
-        f"a fee of at least {costs.min_fee:,g} per order makes trading pointless: one order in each of {n_assets} names costs "
-        f"{share:.0%} of the account's cash, and {reach}; orders worth less than their fee are not sent"
-    ]
+def _worth(account: Account | None, panel: MarketPanel) -> float:
+    """What is held at the first bar, at its prices."""
+    return 0.0 if account is None else float(np.nansum(account.sizes(panel.symbols) * panel.close[0]))
 
 
 def _reference(asked: str | None, classes: Mapping[str, type[TrackerStrategy]]) -> str | None:

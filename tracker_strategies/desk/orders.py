@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from tracker_strategies.desk.prices import check_prices
 from tracker_strategies.desk.sessions import until
 from tracker_strategies.desk.state import StateFolder
 from tracker_strategies.desk.table import Decision, OrderList
-from tracker_strategies.errors import ParameterError
+from tracker_strategies.errors import DataWarning, ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.fill_prices import check_close_fills
 from tracker_strategies.execution.gate import PanelGate
@@ -45,7 +46,7 @@ from tracker_strategies.strategies.bar_lengths import settle_bars
 from tracker_strategies.strategies.feeds import asked_assets
 from tracker_strategies.strategies.index_weights.informed import check_weights
 from tracker_strategies.strategies.index_weights.published import settled_weights
-from tracker_strategies.strategies.registry import check_params, default_params, failure_of, load_strategy
+from tracker_strategies.strategies.registry import check_params, default_params, failure_of, strategy_class
 
 FloatArray = NDArray[np.float64]
 
@@ -74,6 +75,7 @@ def orders_for(
     spelling: Spelling | None = None,
     gap: float | str = 0.0,
     flow: float = 0.0,
+    flow_date: Any = None,
     time_in_force: str = "day",
     currency: str = "USD",
     state: str | os.PathLike[str] | None = None,
@@ -110,6 +112,8 @@ def orders_for(
         Size buys so that the cash suffices if they open higher by this much: 0.01 or "1%".
     flow : float, default 0
         Money that is paid in (+) or taken out (-) with the fills of these orders, in proportion to the decided weights.
+    flow_date : date, optional
+        Of the flow, for messages; that of the last bar by default.
     time_in_force : {"day", "opg"}
     currency : str, default "USD"
         For Interactive Brokers' basket.
@@ -129,7 +133,13 @@ def orders_for(
     >>> plan.table[["symbol", "side"]].iloc[0].tolist()
     ['AAPL', 'buy']
     """
-    cls = load_strategy(strategy) if isinstance(strategy, str) else strategy
+    if not isinstance(panel, MarketPanel):
+        raise ParameterError(f"panel must be a MarketPanel, got {type(panel).__name__}; open prices with datafeeds.open_source")
+    if not isinstance(costs, CostModel | None):
+        raise ParameterError(f"costs must be a CostModel, such as CostModel(bps=5), got {costs!r}")
+    if not isinstance(state, str | os.PathLike | None):
+        raise ParameterError(f"state must be the path of a folder, got {state!r}")
+    cls = strategy_class(strategy)
     chosen = dict(params or {})
     for key, instead in _OTHERS.items():
         if chosen.get(key) is not None:
@@ -149,7 +159,7 @@ def orders_for(
     if index_weights is not None:
         if chosen.get("index_weights") is not None:
             raise ParameterError("the weights of the index are given twice, as index_weights= and among the params; keep one")
-        chosen["index_weights"], told = settled_weights(index_weights, panel.symbols, today=panel.day(-1))
+        chosen["index_weights"], told = settled_weights(index_weights, panel.symbols, today=panel.day(-1), spelling=spelling)
         check_weights(cls, chosen["index_weights"], panel.dates)
     desk = _Desk(panel, cls, chosen, costs)
     desk.notes += told
@@ -165,7 +175,7 @@ def orders_for(
     value = cash + float(sizes[sizes > 0.0] @ panel.close[-1, sizes > 0.0])
     check_run(panel, cls, {**chosen, "trade_from": panel.dates[-1]}, value)
     try:
-        decision = desk.decide(Balance(cash, sizes), None if state is None else Path(state).expanduser(), paid_in)
+        decision = desk.decide(Balance(cash, sizes), None if state is None else Path(state).expanduser(), paid_in, flow_date)
     except Exception as problem:  # a user's own class may raise anything
         raise failure_of(cls, problem) from problem
     found = OrderList(
@@ -189,7 +199,9 @@ class _Desk:
             raise ParameterError(
                 "fill='open' sizes orders by the opening prices, which are not known the evening before; use fill=next_open"
             )
-        settle_bars(cls, self.p, lambda: panel.bar_length, panel.dates)
+        with warnings.catch_warnings():  # a list always rebalances
+            warnings.filterwarnings("ignore", message="rebalance=", category=DataWarning)
+            settle_bars(cls, self.p, lambda: panel.bar_length, panel.dates)
         self.tracker = cls.make_tracker(self.p, panel.symbols, costs, len(panel.targets))
         if self.tracker.fill is FillMode.CLOSE:
             check_close_fills(panel)
@@ -199,14 +211,14 @@ class _Desk:
         """Smallest number of shares."""
         return self.tracker.rebalancer.lot
 
-    def decide(self, balance: Balance, folder: Path | None, flow: float) -> Decision:
+    def decide(self, balance: Balance, folder: Path | None, flow: float, day: Any = None) -> Decision:
         """Learn from all bars, then decide at the last close, and size for the next open; a flow is invested in proportion."""
         decision = self._decide(balance, folder)
         if not flow:
             return decision
         bar, rebalancer = decision.bar, decision.tracker.rebalancer
         deltas = with_flow(
-            rebalancer, balance.sizes, decision.deltas, balance.cash, bar.close, flow, bar.date, current=bar.current
+            rebalancer, balance.sizes, decision.deltas, balance.cash, bar.close, flow, day or bar.date, current=bar.current
         )
         return replace(decision, deltas=deltas, without_flow=decision.deltas)
 
@@ -245,7 +257,8 @@ class _Desk:
         named = f"{self.cls.__module__}:{self.cls.__qualname__}"
         return {
             "strategy": f"{own} {named}",
-            "params": json_text(vars(self.p)),
+            "index_weights": json_text(self.p.index_weights),
+            "params": json_text({**vars(self.p), "index_weights": None}),
             "costs": asdict(self.costs),
             "symbols": list(self.panel.symbols),
             "targets": list(self.panel.targets),

@@ -36,7 +36,7 @@ def check_prices(account: Account, panel: MarketPanel) -> None:
     many = f" ({len(wrong)} of {len(account.shares)} held names differ by more than 2 %)" if len(wrong) > 1 else ""
     raise AccountError(
         f"{name}: its price is {price:g} in the holdings and {close:g} at the end of the data, {close / price - 1.0:+.1%}{many}. "
-        f"{explained(price, close)} Use quoted prices of the same date in both"
+        f"{explained(price, close)} Use quoted prices of the same date and currency in both"
     )
 
 

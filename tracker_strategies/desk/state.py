@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import MarketPanel
-from datafeeds.files import named_errors, replace_file
+from datafeeds.files import replace_file
 from tracker_strategies.errors import OutputError
 from tracker_strategies.execution.gate import Bar
 from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoint
@@ -99,11 +99,11 @@ class StateFolder:
             "checkpoint": text,
         }
         try:
-            with named_errors(self.folder):
-                self.folder.mkdir(parents=True, exist_ok=True)
-                replace_file(self.folder / FILE, json.dumps(told).encode())
+            self.folder.mkdir(parents=True, exist_ok=True)
+            replace_file(self.folder / FILE, json.dumps(told).encode())
         except OSError as problem:
-            raise OutputError(f"cannot keep the state in {self.folder}: {problem.strerror}; choose another folder") from None
+            why = problem.strerror or problem
+            raise OutputError(f"cannot keep the state in {self.folder}: {why}; choose another folder") from None
         return []
 
 
@@ -112,6 +112,7 @@ LATER = "it is of a later session than the last bar; the file is unchanged"
 _WORDS = {
     "strategy": "another strategy",
     "params": "other parameters or limits",
+    "index_weights": "other index weights (those without dates are new on every day: add a column date)",
     "costs": "other costs",
     "symbols": "other names",
     "targets": "another index",
@@ -139,4 +140,5 @@ def _changed(panel: MarketPanel, rows: int, by_row: NDArray[np.uint64], by_name:
         return "the past has changed: other opens, volumes or members than before"
     which = [name for name, differs in zip(names, there != by_name, strict=False) if differs]
     told = ", ".join(which[:3]) + (f" and {len(which) - 3} others" if len(which) > 3 else "")
-    return f"the past has changed: {told or 'prices'} on {panel.day(int(days[0]))} and on {len(days) - 1} other dates"
+    more = f" and on {len(days) - 1} other date{'s' if len(days) > 2 else ''}" if len(days) > 1 else ""
+    return f"the past has changed: {told or 'prices'} on {panel.day(int(days[0]))}{more}"

@@ -17,9 +17,12 @@ from tracker_strategies.desk.plan import OrderPlan
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.holdings import Account, Spelling
+from tracker_strategies.execution.named_costs import fee_notes
 from tracker_strategies.strategies.tracker import Tracker
 
 FloatArray = NDArray[np.float64]
+#: Weights that differ by less are the same.
+ALREADY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +90,12 @@ class OrderList:
         brought = sum(row["est_value"] - row["est_cost"] for row in outside)
         deltas = self._with_reserve(prices, self.cash + brought)
         value = self.cash + brought + float(np.where(self.sizes > 0.0, self.sizes * prices, 0.0).sum())
+        before = value - self.flow
+        for sold in outside:
+            sold["weight_now"] = sold["est_value"] / before
         fees = _costs_of(self.decision.tracker.rebalancer.costs, deltas, prices)
-        sells = [*outside, *(self._row(i, deltas, prices, fees, value) for i in _places(deltas < 0.0))]
-        buys = [self._row(i, deltas, prices, fees, value) for i in _places(deltas > 0.0)]
+        sells = [*outside, *(self._row(i, deltas, prices, fees, before) for i in _places(deltas < 0.0))]
+        buys = [self._row(i, deltas, prices, fees, before) for i in _places(deltas > 0.0)]
         for row in (sells, buys):
             row.sort(key=lambda order: str(order["symbol"]))
         _in_batches(buys, self.cash, self.gap)
@@ -99,7 +105,7 @@ class OrderList:
         flow = self.decision.tracker.rebalancer.costs.cash_flow(deltas, prices)
         left = self.cash + brought + flow
         weights = np.where(after > 0.0, after * prices, 0.0) / value
-        held = np.where(self.sizes > 0.0, self.sizes * prices, 0.0) / value
+        held = np.where(self.sizes > 0.0, self.sizes * prices, 0.0) / before
         error = expected_error(self.panel, self.decision.tracker, weights)
         bought = float(np.maximum(deltas, 0.0) @ prices)
         room = left / bought if bought > 0.0 else None
@@ -108,7 +114,7 @@ class OrderList:
             "cash_before": self.cash - self.flow,
             "flow": self.flow,
             "cash_after": left,
-            "turnover": float(np.abs(deltas) @ prices) / value,
+            "turnover": (float(np.abs(deltas) @ prices) + sum(row["est_value"] for row in outside)) / value,
             "cost": float(table["est_cost"].sum()) if len(table) else 0.0,
             "tracking_error": None if error is None else error[0],
             "gap_covered": room,
@@ -177,6 +183,14 @@ class OrderList:
             return "excluded"
         return "delisted" if bar.member is not None and not bar.member[i] else "exit"
 
+    def _why_none(self, value: float) -> str:
+        """Why nothing is ordered."""
+        prices = np.nan_to_num(self.decision.bar.close, nan=0.0)
+        apart = float(np.abs(self.decision.tracker.weights - np.where(self.sizes > 0.0, self.sizes * prices, 0.0) / value).max())
+        if apart < ALREADY:
+            return "no orders: the holdings are already as decided"
+        return f"no orders: fees, lots or limits leave the holdings as they are, up to {apart:.2%} from the decided weights"
+
     def _foot(
         self,
         table: pd.DataFrame,
@@ -188,15 +202,15 @@ class OrderList:
     ) -> list[str]:
         """Lines below the table."""
         count = {side: int((table["side"] == side).sum()) for side in ("sell", "buy")}
-        told = (
-            "no orders: the holdings are already as decided" if not len(table) else f"{count['sell']} sells, {count['buy']} buys"
-        )
+        told = f"{_many(count['sell'], 'sell')}, {_many(count['buy'], 'buy')}" if len(table) else self._why_none(value)
         lines = [
             f"{told}; turnover {figures['turnover']:.2%} of an account of {value:,.2f}, costs {figures['cost']:,.2f}",
             f"cash after: {figures['cash_after']:,.2f} ({figures['cash_after'] / value:.2%})",
         ]
         if self.flow:
             lines.insert(1, f"{'paid in' if self.flow > 0.0 else 'taken out'} with these orders: {abs(self.flow):,.2f}")
+        costs = self.decision.tracker.rebalancer.costs
+        lines += fee_notes(costs, self.panel.n_assets, value)
         if error is not None:
             year = error[0] * self.panel.periods_per_year**0.5
             lines.append(
@@ -219,6 +233,10 @@ class OrderList:
                 "they have filled"
             )
         return lines
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _places(which: NDArray[np.bool_]) -> list[int]:

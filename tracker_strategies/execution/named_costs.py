@@ -16,6 +16,8 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel, outcome_of_fills
 
 FloatArray = NDArray[np.float64]
+#: Share of the account, as least fees for one order in every name, above which fees are said to make trading pointless.
+DEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,23 @@ def named(costs: CostModel, fees: Mapping[str, Mapping[str, Any]] | None, symbol
     own = _own(fees, symbols)
     each = [replace(one, **own.get(name, {})) for one, name in zip(before, symbols, strict=True)]
     return NamedCosts.of(each, costs.slippage_bps)
+
+
+def fee_notes(costs: CostModel, n_names: int, worth: float) -> list[str]:
+    """Whether least fees per order eat an account of this worth: an order that is not worth its fee is not sent."""
+    least = [one.min_fee for one in costs.each] if isinstance(costs, NamedCosts) else [costs.min_fee] * n_names
+    share = sum(least) / worth if worth > 0.0 else 0.0
+    if share <= DEAR:
+        return []
+    low, high = min(least), max(least)
+    many = int(np.searchsorted(np.cumsum(sorted(least)), worth * (1.0 + 1e-12), side="right"))
+    most = many if high > low else int(worth / high)
+    fee = f"{low:,g} to {high:,g}" if high > low else f"{low:,g}"
+    reach = f"the account pays for at most {most} orders" if most else "one fee is more than the account: nothing can be bought"
+    return [
+        f"a fee of at least {fee} per order makes trading pointless: one order in each of {n_names} "
+        f"names costs {share:.0%} of the account, and {reach}; orders worth less than their fee are not sent"
+    ]
 
 
 def fees_in_words(fees: Mapping[str, Mapping[str, Any]] | None, most: int = 3) -> str:

@@ -155,7 +155,7 @@ class Schedule:
         if isinstance(self.every, int):
             if self.every >= max(2, len(dates)):
                 told = f"{given!r}, {self.every} bars," if isinstance(given, str) else self.every
-                _say(f"rebalance={told} is more than the {len(dates)} bars of the data: only the first bar trades")
+                _say(f"rebalance={told} is as long as the data or longer, {len(dates)} bars: only the first bar trades")
             return
         if self.calendar is not None and len(dates) > 1 and np.median(np.diff(dates)) < np.timedelta64(5, "D"):
             self._check_sessions(dates)  # weeks and months may be dated by days on which nothing trades

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -80,6 +81,16 @@ def settle_bars(cls: Any, p: Any, infer: Callable[[], BarLength | None], dates: 
                     stacklevel=3,
                 )
         Schedule(p.rebalance, p.calendar).check(dates, rebalance)
+
+
+@contextmanager
+def more_to_come() -> Iterator[None]:
+    """Run over the first bars of an account, which gets more of them: that they are fewer than a window is nothing to be told."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message=r".* is (longer than the data|as long as the data or longer)", category=DataWarning
+        )
+        yield
 
 
 def length_for(p: Any, length: BarLength | None) -> BarLength | None:

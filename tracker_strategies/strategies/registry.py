@@ -189,6 +189,23 @@ def none_for(value: Any, default: Any) -> Any:
     return None if isinstance(value, str) and value == "none" and not isinstance(default, str) else value
 
 
+def strategy_class(given: Any) -> type[TrackerStrategy]:
+    """A strategy by its class, or by a name as in :func:`load_strategy`.
+
+    Raises
+    ------
+    ParameterError
+        It is neither.
+    """
+    from tracker_strategies.strategies import TrackerStrategy
+
+    if isinstance(given, str):
+        return load_strategy(given)
+    if not (isinstance(given, type) and issubclass(given, TrackerStrategy)):
+        raise ParameterError(f"strategy={given!r} must be a name, such as 'ensemble', or a subclass of TrackerStrategy")
+    return given
+
+
 def check_params(cls: type[TrackerStrategy], params: Mapping[str, Any]) -> None:
     """Raise :class:`ParameterError` for a name that the strategy does not have, or a budget that it has no use for."""
     known = default_params(cls)

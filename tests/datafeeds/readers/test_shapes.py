@@ -3,13 +3,14 @@
 import warnings
 import zipfile
 from contextlib import suppress
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from datafeeds import DataError, MarketPanel, SingleIndexData, TrackerError, UniverseError, open_source
-from datafeeds.errors import ReadingNote
+from datafeeds.errors import ParameterError, ReadingNote
 from tests.datafeeds.readers.shapes import (
     TICKERS,
     as_zip,
@@ -390,3 +391,38 @@ def test_a_backtest_takes_frames_and_files(tmp_path):
     expected = backtest(open_source(closes(), "^GSPC"), "pa")
     for source in (closes().iloc[::-1], tmp_path / "x.csv", dict(closes().items())):
         np.testing.assert_array_equal(backtest(source, "pa", targets="^GSPC").value, expected.value)
+
+
+@pytest.mark.parametrize("targets", [None, 0, 5.0, True, b"SPX", [None], ["^GSPC", 3], np.array([1.0])], ids=repr)
+def test_targets_that_are_no_names_are_refused(targets):
+    for read in (open_source, SingleIndexData.from_source):
+        with pytest.raises(ParameterError, match="must be the name of a column, such as 'INDEX', a series of levels, or several"):
+            read(closes(), targets)
+
+
+def test_only_and_exclude_take_one_name_too():
+    frame = closes()
+    names = [name for name in frame if name != "^GSPC"]
+    assert open_source(frame, "^GSPC", only=names[1]).symbols == (names[1],)
+    assert open_source(frame, "^GSPC", exclude=f"{names[0]}, {names[2]}").symbols == tuple(names[1:2] + names[3:])
+
+
+def test_numbers_in_columns_that_may_hold_anything_are_numbers():
+    frame = closes()
+    mixed = frame.astype(object)
+    mixed.iloc[:, 1] = [Decimal(str(price)) for price in frame.iloc[:, 1]]
+    assert open_source(mixed, "^GSPC").fingerprint() == open_source(frame, "^GSPC").fingerprint()
+    with pytest.raises(DataError, match="holds text"):
+        open_source(frame.astype(str), "^GSPC")
+
+
+def test_a_workbook_of_the_old_format_is_named(tmp_path):
+    (tmp_path / "prices.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"0" * 600)
+    with pytest.raises(DataError, match=r"an Excel workbook of the old format \.xls; .*save the sheet as \.xlsx or CSV"):
+        open_source(tmp_path / "prices.xls", "^GSPC")
+
+
+def test_the_fields_of_one_ticker_are_listed_without_the_names_beside_them():
+    frame = closes().assign(LOW=1.0, OPEN=1.0, HIGH=1.0, CLOSE=1.0)
+    with pytest.raises(UniverseError, match="the columns LOW, OPEN, HIGH, CLOSE are the fields of one ticker"):
+        open_source(frame, "^GSPC")

@@ -1,13 +1,16 @@
 """Small tables as people keep them: any separator, decimal mark, order of dates, in a sheet or an archive."""
 
+import warnings
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from datafeeds import DataError
+from datafeeds import DataError, read_flows, read_index_weights
+from datafeeds.errors import ReadingNote
 from datafeeds.readers import read_any_table
+from datafeeds.readers.reading import deciding
 
 FRAME = pd.DataFrame({"Symbol": ["AAPL", "NA", "0700"], "qty": [10.0, 1250.5, np.nan], "note": ["", "a, b", "c"]})
 FRAME.insert(0, "date", pd.to_datetime(["2020-12-31", "2021-01-05", "2021-02-01"]))
@@ -107,3 +110,22 @@ def test_archives_and_workbooks_with_several_tables_want_a_name(tmp_path):
         read_any_table(tmp_path / "t.xlsx")
     with pytest.raises(DataError, match="no sheet 'Three' in the workbook"):
         read_any_table(f"{tmp_path}/t.xlsx:Three")
+
+
+def test_what_was_said_of_ambiguous_files_decides_only_those(tmp_path):
+    (tmp_path / "flows.csv").write_text("date;amount\n01.02.2024;1,234\n05.03.2024;2,345\n")
+    with pytest.raises(DataError, match="ambiguous"):
+        read_flows(tmp_path / "flows.csv")
+    for decimal, unit in ((",", 1.0), (".", 1000.0)):
+        wanted = {"2024-02-01": 1.234 * unit, "2024-03-05": 2.345 * unit}
+        with deciding("dmy", decimal), pytest.warns(ReadingNote, match=r"flows\.csv read as: semicolons"):
+            assert read_flows(tmp_path / "flows.csv") == pytest.approx(wanted)
+        with pytest.warns(ReadingNote):
+            assert read_flows(tmp_path / "flows.csv", dates="dmy", decimal=decimal) == pytest.approx(wanted)
+    (tmp_path / "plain.csv").write_text("date,amount\n2024-02-01,1234.5\n2024-03-05,2\n")
+    with deciding("mdy", ","), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_flows(tmp_path / "plain.csv") == {"2024-02-01": 1234.5, "2024-03-05": 2.0}
+    (tmp_path / "weights.csv").write_text("date;symbol;weight\n01.02.2024;A;0,5\n01.02.2024;B;0,5\n")
+    with deciding("mdy"), pytest.warns(ReadingNote, match="decimal comma"):
+        assert read_index_weights(tmp_path / "weights.csv") == {"2024-01-02": {"A": 0.5, "B": 0.5}}

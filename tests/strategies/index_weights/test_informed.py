@@ -124,9 +124,9 @@ def test_sums_near_one_are_rescaled_and_said_others_refused():
 def test_names_without_prices_are_left_out_by_name_while_the_rest_is_an_index():
     few = {name: 0.99 * value for name, value in weights(3).items()} | {"ZZZ": 0.01}
     found, notes = settled_weights({DAYS[3]: few}, PANEL.symbols)
-    assert "1 names are not among the 6 assets and were left out: ZZZ" in notes[0]
+    assert "1 name is not among the 6 assets and left out: ZZZ" in notes[0]
     assert set(found[DAYS[3]]) == set(PANEL.symbols)
-    with pytest.raises(ParameterError, match=r"sum to 0\.9 over .* 1 names with 0\.1 of the index have no prices \(ZZZ\)"):
+    with pytest.raises(ParameterError, match=r"sum to 0\.9 over .* a name with 0\.1 of the index without prices \(ZZZ\)"):
         settled_weights({DAYS[3]: {name: 0.9 * value for name, value in weights(3).items()} | {"ZZZ": 0.1}}, PANEL.symbols)
 
 

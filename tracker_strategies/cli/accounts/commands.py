@@ -16,6 +16,7 @@ from tracker_strategies.cli.accounts.asking import AccountOptions
 from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import TrackerError
+from tracker_strategies.execution.named_costs import fee_notes
 from tracker_strategies.papertrade.account import PaperAccount
 from tracker_strategies.papertrade.errors import JournalError
 from tracker_strategies.papertrade.journal.schema import Kind
@@ -65,6 +66,8 @@ def open_account(folder: str, strategy: str, options: AccountOptions) -> None:
         **held,
     )
     config, console = opened.config, Terminal()
+    for note in fee_notes(config.costs_by_name or config.costs, len(config.symbols), config.cash + config.worth):
+        Terminal(stderr=True).print(note, style="yellow", highlight=False, soft_wrap=True)
     beside = f" and {config.worth:,.0f} in {len(config.holdings)} names" if config.holdings else ""
     about = (
         f": {config.strategy} on {len(config.symbols)} names of {config.source}, "

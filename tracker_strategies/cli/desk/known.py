@@ -106,7 +106,8 @@ class KnownOptions:
             return {}, ()
         from tracker_strategies.strategies.index_weights import check_weights, settled_weights
 
-        given, notes = settled_weights(self.index_weights, panel.symbols, self.weights_known_from, today=today)
+        names = getattr(self, "names", None)  # as the holdings may be spelt, too
+        given, notes = settled_weights(self.index_weights, panel.symbols, self.weights_known_from, today=today, spelling=names)
         found, without = {}, {}
         for label, cls in classes.items():
             try:

@@ -9,6 +9,7 @@ from rich.table import Table
 from datafeeds import MarketPanel
 from datafeeds.cleaning.report import SHOWN
 from datafeeds.files import json_text
+from datafeeds.markets.market_files import currencies_of
 from tracker_strategies.cli.desk.orders import OrderOptions
 from tracker_strategies.cli.limits import sector_notes, sectors_of
 from tracker_strategies.cli.options import START_CASH
@@ -18,7 +19,7 @@ from tracker_strategies.desk.ids import check_account_name
 from tracker_strategies.desk.orders import orders_for
 from tracker_strategies.desk.plan import OrderPlan
 from tracker_strategies.desk.sessions import check_session, next_session, until
-from tracker_strategies.errors import OutputError
+from tracker_strategies.errors import OutputError, ParameterError
 from tracker_strategies.execution.holdings import Account
 from tracker_strategies.execution.holdings.flows import flows_of
 from tracker_strategies.strategies.registry import check_params, load_strategy
@@ -30,6 +31,11 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
     check_params(cls, options.params)
     check_account_name(options.account_name)
     check_format(options.broker, options.time_in_force, options.limits.lot)
+    if options.markets is not None and options.broker != "generic" and len(codes := currencies_of(options.markets)) > 1:
+        raise ParameterError(
+            f"the markets of {options.markets} are quoted in {', '.join(codes)}, but a file for {options.broker} is of one "
+            "currency; write the list without --for and split it, or make a file of markets for each currency"
+        )
     _ = options.costs
     panel = until(options.market.open(), options.as_of)
     checked = check_session(panel, options.calendar or "XNYS", as_of=options.as_of)
@@ -46,6 +52,7 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
     notes += sector_notes(options.limits, sectors_of(options.limits, panel.symbols), panel.symbols)
     known, used = options.weights_for({strategy: cls}, panel, today=panel.day(-1))
     notes += used
+    flow, day = _flow(options, panel)
     plan = orders_for(
         panel,
         cls,
@@ -56,7 +63,8 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
         outside=options.outside,
         spelling=options.names,
         gap=options.gap,
-        flow=_flow(options, panel),
+        flow=flow,
+        flow_date=day,
         time_in_force=options.time_in_force,
         currency=options.currency,
         state=options.state,
@@ -71,10 +79,14 @@ def list_orders(strategy: str, options: OrderOptions) -> None:
         show(plan, options)
 
 
-def _flow(options: OrderOptions, panel: MarketPanel) -> float:
-    """What is paid in or taken out on the session of these orders."""
+def _flow(options: OrderOptions, panel: MarketPanel) -> tuple[float, str | None]:
+    """What is paid in or taken out on the session of these orders, and the first date of it."""
     known = [flows for flows in (flows_of(options.flows), flows_of(options.contribute)) if flows is not None]
-    return sum(flows.due(panel.dates[-1], next_session(panel, options.calendar or "XNYS")) for flows in known)
+    if not known:
+        return 0.0, None
+    last, session = panel.day(-1)[:10], next_session(panel, options.calendar or "XNYS")
+    days = [day for flows in known for day in flows.days if last < day <= session]
+    return sum(flows.due(panel.dates[-1], session) for flows in known), min(days, default=session)
 
 
 def _write(plan: OrderPlan, options: OrderOptions, console: Terminal) -> None:

@@ -22,6 +22,8 @@ CASH_TOLERANCE = 1e-4
 CENT = 0.01
 #: Looks at an account that moves while it is looked at.
 _LOOKS = 3
+#: Money that is rounding, whatever the account is worth: nobody has paid it in or out.
+_ROUNDING = 1e-6
 #: Sessions whose orders are asked for again when the accounts differ: a broker may correct how one ended.
 _RECENT = 2
 #: Up to which order the shares that were taken over include all fills, told or not.
@@ -179,7 +181,7 @@ def adopt(ledger: Ledger, there: Holdings, why: str, ahead: Sequence[Action] = (
     """
     left = [a for a in ahead if splits is None or (splits is Splits.WAIT and a.kind == "split")]
     done = [a for a in ahead if a not in left and splits is not Splits.SHARES]
-    changes = [*differences(ledger, there, 1e-6, [*left, *done]), *(in_words(a, ledger, there) for a in ahead if splits)]
+    changes = [*differences(ledger, there, _ROUNDING, [*left, *done]), *(in_words(a, ledger, there) for a in ahead if splits)]
     journal = ledger.journal
     with journal.transaction("adoption") as db:
         for action in ahead if splits else ():
@@ -199,6 +201,7 @@ def adopt(ledger: Ledger, there: Holdings, why: str, ahead: Sequence[Action] = (
                 db.execute("update positions set size = ? where symbol = ?", (there.sizes.get(ticker, 0.0), symbol))
         gap = there.cash - ledger.cash()
         moved = gap + (ledger.value() - ledger.cash()) - worth if splits else 0.0
+        moved = moved if abs(moved) > _ROUNDING else 0.0
         for kind, amount in (("transfer", moved), ("adjustment", gap - moved)):
             if amount:
                 number = db.execute("select count(*) from cash").fetchone()[0]

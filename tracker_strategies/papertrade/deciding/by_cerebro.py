@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datafeeds import IndexData, MarketPanel
-from tracker_strategies.errors import DataWarning, TrackerError
+from tracker_strategies.errors import TrackerError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.broker import BasketBroker
 from tracker_strategies.execution.commission import charge
@@ -21,6 +20,7 @@ from tracker_strategies.papertrade.deciding.checkpoint import Balance, Checkpoin
 from tracker_strategies.papertrade.deciding.tickets import SingleOrder
 from tracker_strategies.papertrade.errors import StrategyError
 from tracker_strategies.strategies import TrackerStrategy
+from tracker_strategies.strategies.bar_lengths import more_to_come
 
 FloatArray = NDArray[np.float64]
 
@@ -187,8 +187,7 @@ def wish_by_cerebro(
     cerebro.addstrategy(strategy, **params, trade_from=panel.dates[opening])
     cerebro.addanalyzer(_Watcher, _name="watcher")
     try:
-        with warnings.catch_warnings():  # a young account has few bars, and gets more of them
-            warnings.filterwarnings("ignore", message=".* is longer than the data", category=DataWarning)
+        with more_to_come():
             (run,) = cerebro.run()
     except TrackerError:
         raise

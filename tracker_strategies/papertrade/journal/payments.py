@@ -74,6 +74,9 @@ def changed_schedule(ledger: Ledger, changes: Mapping[str, Any]) -> dict[str, An
             raise FlowError(
                 f"what was due on {day} is booked or is being booked, or the account had not begun; name a date after {newest}"
             )
+        if gone and day not in plain:
+            when = "each period" if day == "each" else f"on {day}"
+            raise FlowError(f"nothing is to be paid in or out {when}; the schedule is unchanged")
         plain.pop(day, None)
         if not gone:
             plain |= made.plain() if made is not None else {}
@@ -146,14 +149,17 @@ def carried_transfers(ledger: Ledger) -> tuple[dict[str, float], dict[str, float
     """
     journal, moved = ledger.journal, ledger.transfers()
     carried = dict(moved)
-    worths = _made(journal)
-    amounts = {row["ref"]: row["amount"] for row in journal.rows("select ref, amount from cash where kind = 'transfer'")}
     values = {row["session"]: row["value"] for row in journal.rows("select session, value from balances")}
-    for session, (worth, _) in worths.items():
+    for session, (amount, worth) in payments_made(journal).items():
         if session in values:
-            amount = float(amounts[f"flow-{session}"])
             carried[session] = carried_to_close(amount, worth, values[session], moved[session] - amount)
     return moved, carried
+
+
+def payments_made(journal: Journal) -> dict[str, tuple[float, float]]:
+    """Scheduled payments that were made, by the session on which they are booked, and what the account was worth before each."""
+    amounts = {row["ref"]: row["amount"] for row in journal.rows("select ref, amount from cash where kind = 'transfer'")}
+    return {session: (float(amounts[f"flow-{session}"]), worth) for session, (worth, _) in _made(journal).items()}
 
 
 def _made(journal: Journal) -> dict[str, tuple[float, str]]:

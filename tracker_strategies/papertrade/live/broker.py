@@ -30,6 +30,7 @@ from tracker_strategies.papertrade.brokers.order_types import OrderType, Terms
 from tracker_strategies.papertrade.deciding.tickets import SingleOrder
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.live.orders import refusal, terms_of
+from tracker_strategies.papertrade.live.payments import note_payments, refuse_cash
 from tracker_strategies.papertrade.live.session_memory import Outcome
 
 if TYPE_CHECKING:
@@ -55,12 +56,17 @@ class PaperBroker(BasketBroker):
         self._due = False  # whether there were any
         self._keys = 0
         self.rejected: list[str] = []  # at the order, on this session
+        self.booked: tuple[float, float] | None = None  # a payment on this session, and what the account was worth before it
         self.setcash(store.account.config.cash)
 
     def start(self) -> None:
         """Before the first session; what cannot work is refused here."""
         self.store.check()
         super().start()
+
+    def add_cash(self, cash: float) -> None:
+        """Before the run it is remembered, and refused with everything else; then it is refused at once."""
+        super().add_cash(cash) if self._row < 0 else refuse_cash(self, cash)
 
     # -- baskets of trackers ----------
 
@@ -160,7 +166,7 @@ class PaperBroker(BasketBroker):
                 held = self.positions[feed]
                 held.set(size, held.price if size else 0.0)
         self._take_sizes()
-        self._get_value()
+        note_payments(self)
         due, self._due = self._due, False
         self.store.begins(self._row, due=due)
 

@@ -12,6 +12,8 @@ from tracker_strategies.papertrade.brokers.base import Status
 from tracker_strategies.papertrade.deciding.tickets import client_id
 from tracker_strategies.papertrade.journal.history import History
 from tracker_strategies.papertrade.journal.journal import Journal
+from tracker_strategies.papertrade.journal.ledger import Ledger
+from tracker_strategies.papertrade.journal.payments import payments_made
 from tracker_strategies.papertrade.journal.schema import Kind
 
 FloatArray = NDArray[np.float64]
@@ -24,6 +26,8 @@ class Known(NamedTuple):
     balances: list[Any]
     orders: list[Any]
     decisions: dict[str, tuple[Kind, str]]
+    transfers: dict[str, float]
+    payments: dict[str, tuple[float, float]]
 
 
 def read(journal: Journal, config: Any) -> Known:
@@ -34,6 +38,8 @@ def read(journal: Journal, config: Any) -> Known:
             journal.rows("select * from balances order by session"),
             journal.rows("select * from orders order by session, seq"),
             {s: (Kind(kind), why) for s, kind, why in journal.rows("select session, kind, reason from decisions")},
+            Ledger(journal, config).transfers(),
+            payments_made(journal),
         )
 
 
@@ -64,7 +70,7 @@ class SessionMemory:
         self.targets = {t: i for i, t in enumerate(config.targets)}
         self.dates = [bt.date2num(np.datetime64(s, "us").item()) for s in history.bars.sessions]
         self.opening = next((t for t, s in enumerate(history.bars.sessions) if s >= config.start), self.count)
-        self.decisions = known.decisions
+        self.decisions, self._transfers, self._payments = known.decisions, known.transfers, known.payments
         self._balances = {b["session"]: b for b in known.balances}
         self._orders = {order["cid"]: order for order in known.orders}
 
@@ -92,6 +98,11 @@ class SessionMemory:
         if balance is None:
             return self.history.config.cash, self.history.config.held
         return balance["cash"], np.frombuffer(balance["sizes"], dtype="<f8") / self.history.factor(row)
+
+    def paid(self, row: int) -> tuple[float, tuple[float, float] | None]:
+        """Money moved on a session; and the scheduled payment in it, with what the account was worth before that."""
+        session = self.session(row)
+        return self._transfers.get(session, 0.0), self._payments.get(session)
 
     def owed(self, row: int) -> bool:
         """Whether the rebalance before this session was not carried out."""

@@ -34,6 +34,7 @@ from tracker_strategies.papertrade.journal.ledger import Ledger
 from tracker_strategies.papertrade.journal.payments import carried_transfers, made
 from tracker_strategies.papertrade.journal.schema import Kind
 from tracker_strategies.papertrade.views.gap import gap_words, netted, unfilled
+from tracker_strategies.strategies.bar_lengths import more_to_come
 from tracker_strategies.strategies.registry import load_strategy
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -70,6 +71,11 @@ class OpeningBroker(BasketBroker):
     opening = 0
     row = -1
     held: FloatArray
+
+    def start(self) -> None:
+        """An account without cash is worth nothing before its shares are there, and its fund has a share all the same."""
+        super().start()
+        self._fundshares = self._fundshares or 1.0
 
     def next(self) -> None:
         """The broker's turn on a bar."""
@@ -154,8 +160,10 @@ def own_backtest(
     cerebro.addstrategy(load_strategy(config.strategy), **params, trade_from=panel.dates[first])
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
     cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
-    (run,) = cerebro.run()
-    record = record_of(run)
+    with more_to_come(), np.errstate(divide="ignore", invalid="ignore"):  # an account without cash was worth nothing before
+        (run,) = cerebro.run()
+        record = record_of(run)
+        record.returns  # noqa: B018 (kept)
     assert record.decisions is not None
     columns = ["dates", "value", "index", "weights", "names_held", "turnover", "cost", "decisions"]
     columns += [name for name in ("seen", "flow", "carried", "unfilled") if getattr(record, name) is not None]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from datafeeds.errors import DataError, DataWarning
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.holdings.spelling import Spelling
 from tracker_strategies.execution.mandate.binding import unknown
 
 FloatArray = NDArray[np.float64]
@@ -76,7 +77,7 @@ def index_weights(given: Any, symbols: tuple[str, ...]) -> Published:
 
 
 def settled_weights(
-    given: Any, symbols: tuple[str, ...], known_from: Any = None, *, today: Any = None
+    given: Any, symbols: tuple[str, ...], known_from: Any = None, *, today: Any = None, spelling: Spelling | None = None
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
     """Weights of the index by date, each row of sum 1, and what was done to them, in sentences.
 
@@ -89,6 +90,8 @@ def settled_weights(
         The first day at whose close weights without a date were known: they are taken for those of the close before.
     today : date, optional
         The same, where nothing else was said.
+    spelling : Spelling, optional
+        How brokers write the names of the data: an index may be published with BRK.B for BRK-B.
 
     Raises
     ------
@@ -107,6 +110,7 @@ def settled_weights(
         )
     if "" in rows:  # a row counts from the bar after its date
         rows = {str(np.datetime64(_day(today if known_from is None else known_from)) - 1): rows[""]}
+    rows, renamed = _as_in_the_data(rows, symbols, spelling or Spelling())
     found: dict[str, dict[str, float]] = {}
     sums, outside = [], dict[str, float]()
     for date, row in sorted((_day(date), row) for date, row in rows.items()):
@@ -123,21 +127,41 @@ def settled_weights(
             sums.append(total)
         found[date] = {name: value / total for name, value in mine.items()}
     notes = []
+    if renamed:
+        notes.append("index weights: " + ", ".join(f"{name} is {own} in the data" for name, own in list(renamed.items())[:5]))
     if outside:
         some = ", ".join(list(outside)[:5]) + (", ..." if len(outside) > 5 else "")
-        notes.append(f"index weights: {len(outside)} names are not among the {len(symbols)} assets and were left out: {some}")
+        many = f"{len(outside)} names are" if len(outside) > 1 else "1 name is"
+        notes.append(f"index weights: {many} not among the {len(symbols)} assets and left out: {some}")
     if sums:
         span = f"{min(sums):.6g}" if len(sums) == 1 else f"{min(sums):.6g} to {max(sums):.6g} on {len(sums)} dates"
         notes.append(f"index weights: they sum to {span} and were rescaled to 1")
     return found, notes
 
 
+def _as_in_the_data(
+    rows: Mapping[Any, Mapping[Any, Any]], symbols: tuple[str, ...], spelling: Spelling
+) -> tuple[dict[Any, Mapping[Any, Any]], dict[str, str]]:
+    """Rows with names as the data spell them, and which were spelt in another way."""
+    among, called, renamed = frozenset(symbols), dict[Any, Any](), dict[str, str]()
+    for name in {name: None for row in rows.values() for name in row}:
+        called[name] = (spelling.known(name, among) if isinstance(name, str) else None) or name
+        if called[name] != name:
+            renamed[name] = called[name]
+    for row in rows.values() if renamed else ():
+        twice = next((name for name in row if name in renamed and renamed[name] in row), None)
+        if twice is not None:
+            raise ParameterError(f"index_weights contain {twice} and {renamed[twice]}, which are one name; keep one")
+    return {date: {called[name]: weight for name, weight in row.items()} for date, row in rows.items()}, renamed
+
+
 def _bad_sum(what: str, total: float, whole: float, away: Mapping[str, float]) -> str:
     if away and LEAST_SUM <= whole <= MOST_SUM:
         some = ", ".join(list(away)[:5]) + (", ..." if len(away) > 5 else "")
+        many = f"{len(away)} names" if len(away) > 1 else "a name"
         return (
-            f"{what} sum to {total:.6g} over the assets of the data: {len(away)} names with {whole - total:.6g} of the index "
-            f"have no prices ({some}); add their prices, or leave them out and scale the rest to 1"
+            f"{what} sum to {total:.6g} over the assets of the data: {many} with {whole - total:.6g} of the index without prices "
+            f"({some}); add their prices, or leave them out and scale the rest to 1"
         )
     hint = "; are they in percent? divide by 100" if 98.0 <= whole <= 102.0 else ""
     return f"{what} sum to {total:.6g}; weights of an index sum to 1, and {LEAST_SUM} to {MOST_SUM} are rescaled{hint}"
@@ -204,6 +228,8 @@ def _checked(given: Mapping[Any, Any], what: str) -> None:
 def _day(date: Any) -> str:
     """A date as ISO text."""
     try:
+        if isinstance(date, int | float | np.number):
+            raise ValueError
         day = np.datetime64(date, "D")
         if np.isnat(day):
             raise ValueError
@@ -213,5 +239,15 @@ def _day(date: Any) -> str:
 
 
 def _short(given: Mapping[Any, Any]) -> str:
-    shown = ", ".join(f"{name}: {value!r}" for name, value in list(given.items())[:3])
-    return f"{{{shown}, ...}}" if len(given) > 3 else f"{{{shown}}}"
+    """What is wrong in a row, or how it begins."""
+    bad = [name for name, value in given.items() if not _is_weight(value)]
+    names = bad or list(given)
+    shown = ", ".join(f"{name}: {given[name]!r}" for name in names[:3])
+    return f"{{{shown}, ...}}" if len(names) > 3 else f"{{{shown}}}"
+
+
+def _is_weight(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)) and float(value) >= 0.0)
+    except (TypeError, ValueError):
+        return False
