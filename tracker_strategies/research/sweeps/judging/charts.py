@@ -141,7 +141,8 @@ def frontier(
     percent_axis(ax.yaxis)
     rows = sorted(shown)
     points = [*at, *zip(te[rows].tolist(), other[rows].tolist(), strict=True)]
-    point_labels(ax, points, dict(enumerate(baselines)), SOFT)
+    joined = list(zip(te[edge].tolist(), other[edge].tolist(), strict=True)) if len(edge) > 1 else []
+    point_labels(ax, points, dict(enumerate(baselines)), SOFT, line=joined)
     return finish(figure, title, legend, note + beyond, y=y, x="Tracking error, RMS, bp per bar", ends=())
 
 
@@ -149,7 +150,7 @@ def charts(
     setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, str] | None, years: float | None = None
 ) -> list[Chart]:
     """All charts of one setting; returns are per year where it is known how many years are scored."""
-    place = f"{setting.about['data']}, {setting.about['fill']}"
+    place = setting.about["data"]
     drawn = [
         frontier(
             setting,
