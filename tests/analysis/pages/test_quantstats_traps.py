@@ -129,3 +129,10 @@ def test_the_tracking_error_that_it_lacks_is_above_it(loser):
     own = page.split('id="quantstats"')[0]
     for key in ("te_rms", "te_centred", "tracking_difference"):
         assert f'data-metric="{key}" value="{record.metrics()[key]!r}"' in own
+
+
+def test_figures_in_its_charts_have_true_minus_signs(loser):
+    _, page = loser
+    part = page.split('id="quantstats"')[1]
+    assert re.search(r">\u2212\d[^<]*</text>", part)
+    assert not re.search(r">-\d[^<]*</text>", part)

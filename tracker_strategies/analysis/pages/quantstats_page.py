@@ -250,6 +250,7 @@ def _figure(title: str, svg: str, number: int) -> Markup:
     svg = re.sub(r"<text[^>]*font-weight: 700[^>]*?(?:/>|>.*?</text>)", "", svg, flags=re.S)
     svg = re.sub(r'(style="fill: none; stroke: #fedd78[^"]*)"', r'\1; stroke-dasharray: 9 3"', svg)  # the line of the index
     svg = re.sub(r"(<text[^>]*fill: )#ffffff", r"\1#fffffe", svg)  # a cell's figure, not the paper
+    svg = re.sub(r">-(?=\d[^<]*</text>)", ">\u2212", svg)
     if title.startswith("Monthly returns"):
         svg = _colour_blind_safe(svg)
     view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
