@@ -9,6 +9,8 @@ from tracker_strategies import backtest
 from tracker_strategies.analysis.pages.limited import in_reading, parameters_of
 from tracker_strategies.analysis.pages.words import bp, count, fixed, number, percent, signed_percent
 from tracker_strategies.execution.timing import FillMode
+from tracker_strategies.research.reproductions.apas.claims import _signed
+from tracker_strategies.research.reproductions.page import power_words
 
 
 @pytest.mark.parametrize("tiny", [-1e-14, 1e-14, -0.0, 0.0])
@@ -29,6 +31,12 @@ def test_what_does_not_round_to_zero_keeps_its_sign():
 
 def test_a_figure_and_its_interval_have_as_many_places():
     assert [fixed(v, 3) for v in (0.99999, 1.00001, 1.0409)] == ["1.000", "1.000", "1.041"]
+
+
+def test_axes_and_texts_of_reproductions_have_neither_raw_powers_nor_minus_zeros():
+    told = [power_words(v) for v in (0.01, 1000.0, 1e4, 1e7, 1e-6)]
+    assert told == ["0.01", "1,000", "10,000", "10\u2077", "10\u207b\u2076"]
+    assert [_signed(v) for v in (-1e-5, -0.0015)] == ["+0.000", "\u22120.002"]
 
 
 def test_one_is_no_plural():

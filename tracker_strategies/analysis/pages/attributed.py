@@ -36,13 +36,17 @@ EXPLAINED = (
 
 
 def attribution_tables(found: Attribution) -> list[tuple[str, Table]]:
-    """By cause; the names that cost most; sectors, where they are known; and the worst bars with the names responsible."""
+    """By cause; the names that cost most, and what known weights of the index leave unexplained; sectors, where they are known;
+    and the worst bars with the names responsible.
+    """
     tables = [("By cause", _effects("Cause", found, found.causes, MEANINGS))]
     names = found.names.drop(columns=[line for line in (CASH, COSTS, UNEXPLAINED) if line in found.names])
     shares = found.shares(names).sort_values(ascending=False, kind="stable")
     most = list(shares.index[:MOST])
-    others = found.names.drop(columns=most)
+    own = [UNEXPLAINED] if UNEXPLAINED in found.names else []
+    others = found.names.drop(columns=most + own)
     shown = found.names[most].assign(**{f"{len(others.columns)} other lines, with cash and costs": others.sum(axis=1)})
+    shown[own] = found.names[own]
     tables.append(("By name: those that cost most", _effects("Name", found, shown)))
     if found.sectors:
         sectors = found.by_sector
