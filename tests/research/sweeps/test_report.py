@@ -115,6 +115,15 @@ def test_tiles_have_their_unit_beside_the_figure_and_the_verdict_of_the_table(sw
     assert "distinguishable" not in page
 
 
+def test_figures_in_a_heat_map_have_as_many_places_each(swept):
+    write_report(swept, draws=200)
+    for figure in (swept / "report.html").read_text().split("apas: lam and eps</h3>")[1:]:
+        cells = re.findall(r">(\d+\.\d+)</text>", figure.split("</figure>")[0].split("axis-title")[0])
+        told = [cell for cell in cells if float(cell) > 1.0]
+        assert len(told) >= 4
+        assert len({len(cell.split(".")[1]) for cell in told}) == 1
+
+
 def test_when_orders_fill_is_said_in_words(swept):
     write_report(swept, draws=200)
     page = (swept / "report.html").read_text()
