@@ -7,6 +7,9 @@ import subprocess
 import pytest
 
 from tests.browser.conftest import tracker
+from tests.markets import random_panel
+from tracker_strategies.analysis.pages.comparison_page import comparison
+from tracker_strategies.research import replay
 
 DRAWN = ("tear sheet", "leaderboard", "sweep", "tuning", "capacity", "paper")
 #: Words that the first part holds: figures, growth of the difference, years, shares of the error, limits.
@@ -80,8 +83,9 @@ def test_frontiers_of_a_comparison_have_titles_shapes_and_names_apart(written, v
             assert len(set(shapes)) == len(shapes) == 4
 
 
-def test_the_line_of_the_best_trade_offs_goes_through_no_name(written, visit):
-    page = visit(written.pages["comparison of strategies"], width=1280).page
+@pytest.mark.parametrize("name", ["comparison of strategies", "comparison of a sweep"])
+def test_the_line_of_the_best_trade_offs_goes_through_no_name(name, written, visit):
+    page = visit(written.pages[name], width=1280).page
     crossed = """figure => {
         const line = figure.querySelector(".edge"), at = line.getScreenCTM(), n = line.getTotalLength();
         const points = n ? Array.from({length: 400}, (_, k) => line.getPointAtLength(n * k / 399).matrixTransform(at)) : [];
@@ -172,6 +176,23 @@ def test_all_charts_of_the_performance_part_fit_one_sheet(written, visit):
     boxes = [figure.bounding_box() for figure in figures.all()]
     height = max(b["y"] + b["height"] for b in boxes) - min(b["y"] for b in boxes)
     assert height < 1032  # A4 less its margins
+
+
+def test_names_at_the_ends_of_candidates_tell_them_apart(visit, tmp_path):
+    panel = random_panel(120, 5, seed=3)
+    names = [f"apas eps={eps:g}, lam={lam:g}" for eps in (1e-4, 1e-3) for lam in (1e-3, 1e-2)]
+    runs = {name: replay(panel, "pa", {"eps": 1e-5 * 4**k}) for k, name in enumerate(names)}
+    page = visit(comparison(runs, tmp_path / "candidates.html"), width=1280).page
+    drawn = page.locator(".uplot").evaluate_all("e => e.map(u => JSON.parse(u.dataset.names))")
+    assert len(drawn) == 4
+    for told in drawn:
+        assert {"apas 0.0001 0.001", "apas 0.0001 0.01", "apas 0.001 0.001", "apas 0.001 0.01"} <= set(told)
+
+
+def test_all_runs_are_named_on_paper(written, visit):
+    page = visit(written.pages["comparison of strategies"], width=703).page
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('.chips')).maxHeight") == "none"
 
 
 @pytest.mark.parametrize("name", ["sweep", "tuning", "tear sheet"])
