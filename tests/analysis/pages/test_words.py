@@ -42,6 +42,8 @@ def test_axes_and_texts_of_reproductions_have_neither_raw_powers_nor_minus_zeros
 def test_one_is_no_plural():
     assert [count(n, "bar") for n in (0, 1.0, 2, 1200.0)] == ["0 bars", "1 bar", "2 bars", "1,200 bars"]
     assert in_reading("delist_after", 1) == "1 bar"
+    assert in_reading("review", 7800) == "7,800 bars"
+    assert in_reading("bars_per_year", 98280.0) == "98,280"
 
 
 def test_shares_and_choices_are_told_in_words():

@@ -136,7 +136,9 @@ def in_reading(name: str, value: object) -> str:
         return _costs(value)
     if name == "rebalance" and isinstance(value, int):
         return "every bar" if value == 1 else f"every {value} bars"
-    if name in ("listing_warmup", "delist_after") and isinstance(value, int):
+    if name == "bars_per_year" and isinstance(value, int | float):
+        return f"{value:,g}"
+    if name in ("listing_warmup", "delist_after", "review") and isinstance(value, int):
         return count(value, "bar")
     if name in ("margin", "max_tracking_error") and isinstance(value, float):
         return f"{100 * value:.6g}\u202f% per year"
