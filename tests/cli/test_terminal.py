@@ -4,6 +4,7 @@ import ast
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.progress import Progress
 from rich.table import Table
@@ -11,6 +12,8 @@ from rich.table import Table
 from datafeeds.texts import plain
 from tests.cli.commands import refused, tracker
 from tracker_strategies import cli
+from tracker_strategies.analysis.inference.verdicts import judge
+from tracker_strategies.cli.show import judged_table
 from tracker_strategies.cli.terminal import Terminal, progress_text, styled
 
 ODD = ["[/bold]", "x[/]", "[red]y", ":car:", "a\\", "a\\\\", "\\[bold]", "[link=http://x]z[/link]"]
@@ -78,3 +81,16 @@ def test_names_folders_and_errors_with_tags_in_them_are_shown(tmp_path):
     assert checked.returncode == 0
     assert "[red].csv" in checked.stdout
     assert "[bold]\\x1b.csv" in refused(tracker("run", "pa", "--data", tmp_path / "[bold]\x1b.csv"))
+
+
+@pytest.mark.parametrize(("width", "head"), [(80, "adaptive-\ndiscount *"), (120, "adaptive-discount *")])
+def test_long_names_of_judged_runs_go_on_after_a_hyphen_where_the_terminal_is_narrow(width, head):
+    paths = {"adaptive-discount": np.random.default_rng(1).normal(0.0, 1e-3, 300)}
+    paths |= {f"multiplicative-pa-{i}": paths["adaptive-discount"] * (13.0 + i) for i in range(2)}
+    table = judged_table(judge(paths), width=width)
+    assert next(iter(table.columns[0].cells)) == head
+    lines = shown(lambda t: t.print(table, width=width)).splitlines()
+    assert max(map(len, lines)) <= width
+    first = [line.split()[0] for line in lines if line[:1].strip()]
+    assert ("adaptive-" if width == 80 else "adaptive-discount") in first
+    assert not {"adaptive-discou", "nt", "unt"} & set(first)

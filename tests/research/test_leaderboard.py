@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.markets import random_panel
+from tracker_strategies.analysis.inference.verdicts import Judged
 from tracker_strategies.analysis.pages.charts import chart_style
+from tracker_strategies.analysis.pages.judged import judged_cells
 from tracker_strategies.cli import app
 from tracker_strategies.errors import DataError, ParameterError
 from tracker_strategies.execution.costs import CostModel
@@ -137,6 +139,39 @@ def test_the_page_stands_alone_and_has_both_frontiers_of_every_market(result):
     assert "http" not in page.replace("http-equiv", "")
     assert "&lt;one&gt;" in page
     assert "Survivorship bias" in page
+
+
+def test_the_page_has_each_difference_from_the_reference_with_interval_and_p_value(result):
+    page = leaderboard_page(result, "tracker leaderboard")
+    assert page.count("ahead of ensemble, bp") == len(list(tables(result)))
+    compared = [row for row in result["rows"] if row.get("judged", {}).get("versus")]
+    assert compared
+    for row in compared:
+        found = Judged.from_told(row["strategy"], row["te_rms"], row["judged"])
+        ahead, p = judged_cells(found)[1:3]
+        head, note = f'<th scope="row">{re.escape(row["strategy"])}</th>', re.escape(ahead.note)
+        line = re.search(rf"<tr[^>]*>{head}(?:(?!</tr>).)*{note}.*?</tr>", page)
+        assert ahead.text in line[0]
+        assert p.replace("<", "&lt;") in line[0]
+        assert found.verdict in line[0]
+    for body in re.findall(r'<table class="board">(.*?)</table>', page, re.S):
+        assert {len(re.findall(r"<t[hd][ >]", line)) for line in re.findall(r"<tr.*?</tr>", body, re.S)} == {12}
+
+
+def test_the_page_says_in_words_when_orders_fill_and_where_scoring_begins(result):
+    page = leaderboard_page(result, "command")
+    lead = re.search(r'<p class="lead">(.*?)</p>', page, re.S)[1]
+    assert lead.startswith("Fills at the next close (the prices have no opens), no costs, scored after 50")
+    later = {**result, "settings": {**result["settings"], "eval_from": "2020-03-02", "fill": "close", "cost_bps": 5.0}}
+    assert "Fills at the close, 5 bp costs, scored from 2020-03-02 on; verdicts against ensemble." in leaderboard_page(later, "")
+    mixed = {**result, "markets": {name: {"opens": name == "one"} for name in result["markets"]}}
+    assert "Fills at the next open (close, where prices have no opens)" in leaderboard_page(mixed, "")
+
+
+def test_the_page_claims_nothing_of_data_that_it_does_not_know(result):
+    page = leaderboard_page(result, "command")
+    assert "where names were chosen because of what they are today" in page
+    assert "most of these markets" not in page
 
 
 def test_rows_that_are_one_portfolio_are_said_to_be_and_why():

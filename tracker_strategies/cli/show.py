@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 
 import typer
 from rich.table import Table
@@ -23,6 +24,9 @@ from tracker_strategies.analysis.runfolder import SHEET, read_run
 from tracker_strategies.cli.options import is_run_folder
 from tracker_strategies.cli.terminal import Terminal, styled
 from tracker_strategies.errors import MissingExtraError, ParameterError
+
+#: Where a long name goes on in the next line, in a terminal that is not as wide as this.
+NAME_WIDTH, ROOMY = 14, 100
 
 
 def show_runs(records: Sequence[RunRecord], setting: str, *, page: str | None, as_json: bool, against: str | None = None) -> None:
@@ -181,11 +185,14 @@ def print_judged(judged: Mapping[str, Judged], notes: Sequence[str] = (), title:
     console = Terminal()
     for words in notes:
         console.print(words, style="yellow", highlight=False, soft_wrap=True)
-    console.print(judged_table(judged, title))
+    console.print(judged_table(judged, title, console.width))
 
 
-def judged_table(judged: Mapping[str, Judged], title: str = "") -> Table:
-    """Tracking errors with intervals, and each run against the reference; fits a terminal of 80 columns."""
+def judged_table(judged: Mapping[str, Judged], title: str = "", width: int = 80) -> Table:
+    """Tracking errors with intervals, and each run against the reference; fits a terminal of 80 columns, in which long names go
+    on after a hyphen or a space.
+    """
+    room = NAME_WIDTH if width < ROOMY else width
     table = Table(
         title=title or None,
         title_justify="left",
@@ -195,12 +202,13 @@ def judged_table(judged: Mapping[str, Judged], title: str = "") -> Table:
         padding=(0, 1, 0, 0),
         header_style="dim",
     )
-    table.add_column("strategy", style="bold", overflow="fold", min_width=14)
-    for name in ("TE\nbp", "95 %\ninterval", f"ahead of\n{reference_of(judged)}", "95 %\ninterval", "p"):
+    table.add_column("strategy", style="bold", overflow="fold", min_width=NAME_WIDTH)
+    for name in ("TE\nbp", "95 %\ninterval", f"ahead of\n{fill(reference_of(judged), room)}", "95 %\ninterval", "p"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict")
     for run in judged.values():
-        own = f"{run.name}{' *' if run.among_best else ''}", _bp(run.figure), f"{_bp(run.low)}..{_bp(run.high)}"
+        name = fill(f"{run.name}{' *' if run.among_best else ''}", room)
+        own = name, _bp(run.figure), f"{_bp(run.low)}..{_bp(run.high)}"
         v = run.versus
         ahead = (
             ("", "", "") if v is None else (_bp(v.delta, "+"), f"{_bp(v.low, '+')}..{_bp(v.high, '+')}", p_words(v.p_adjusted))
@@ -210,7 +218,11 @@ def judged_table(judged: Mapping[str, Judged], title: str = "") -> Table:
 
 
 def _bp(value: float, sign: str = "") -> str:
-    return f"{1e4 * value:{sign}.2f}" if math.isfinite(value) else "-"
+    """Basis points with two decimals, or fewer where there are more than two digits before them."""
+    if not math.isfinite(value):
+        return "-"
+    places = 2 if abs(value) < 99.995e-4 else 1 if abs(value) < 999.95e-4 else 0
+    return f"{1e4 * value:{sign}.{places}f}"
 
 
 def export_command(run: str, formats: Sequence[str], out: str | None) -> None:

@@ -25,8 +25,10 @@ class FillMode(StrEnum):
     OPEN = "open"
     CLOSE = "close"
 
-    def in_words(self, *, opens: bool = True) -> str:
-        """When orders fill, for a caption: "fills at the next open"; `opens` says whether the data have them."""
+    def in_words(self, *, opens: bool | None = True) -> str:
+        """When orders fill, for a caption: "fills at the next open"; `opens` says whether the data have them, None if unknown."""
+        if opens is None and self is not FillMode.CLOSE:
+            return f"{self.in_words()} (close, where prices have no opens)"
         if not opens and self is not FillMode.CLOSE:
             return f"fills at the {'next ' if self is FillMode.NEXT_OPEN else ''}close (the prices have no opens)"
         return f"fills at the {self.value.replace('_', ' ')}"

@@ -6,6 +6,7 @@ import pytest
 from tests.markets import random_panel
 from tracker_strategies import backtest
 from tracker_strategies.analysis.attribution import index_weights_of
+from tracker_strategies.analysis.pages.attributed import attribution_tables
 from tracker_strategies.analysis.pages.managed import active_tables
 from tracker_strategies.analysis.pages.words import percent
 from tracker_strategies.analysis.recording import attribution_of
@@ -63,3 +64,15 @@ def test_what_is_not_known_yet_is_not_made_up():
     assert index_weights_of(late) is None
     assert index_weights_of(late.since(0.6)) is not None
     assert index_weights_of(backtest(PANEL, "pa", {}, stages=True)) is None
+
+
+def test_what_the_weights_leave_unexplained_is_a_line_of_its_own_beside_the_names(record, tmp_path):
+    found = attribution_of(write_run(record, tmp_path / "run", PANEL))
+    rows = dict(attribution_tables(found))["By name: those that cost most"].rows
+    assert [row[0].text for row in rows[-3:-1]] == [
+        "2 other lines, with cash and costs",
+        "Index not explained by its published weights",
+    ]
+    line = found.names["(index not explained by its weights)"]
+    assert rows[-2][2].value == pytest.approx(found.active @ line / (found.active @ found.active), abs=1e-12)
+    assert sum(row[2].value for row in rows[:-1]) == pytest.approx(1.0, abs=1e-10)

@@ -25,7 +25,7 @@ def test_runs_that_differ_in_nothing_but_their_strategy_have_nothing_to_say():
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (run({"max_weight": 0.3}), "limit max_weight: none (a); 0.3 (b)"),
+        (run({"max_weight": 0.3}), "limit max weight: none (a); 0.3 (b)"),
         (run(costs=CostModel(bps=5)), "costs: none (a); bps 5 (b)"),
         (run({"fill": "close"}), "fills: next_open (a); close (b)"),
         (run(cash=5e4), "cash at the start: 1000000 (a); 50000 (b)"),

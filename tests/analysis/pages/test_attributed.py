@@ -1,9 +1,11 @@
 """The tables of where the error comes from say what the attribution says."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from tests.intraday import minute_market
 from tests.markets import random_panel
 from tracker_strategies import CostModel, backtest
 from tracker_strategies.analysis.attribution import CAUSES, attribute
@@ -17,6 +19,10 @@ PANEL = random_panel(120, 14, seed=3, ohlc=True)
 def record():
     sectors = {symbol: "ab"[i % 2] for i, symbol in enumerate(PANEL.symbols)}
     return replace(backtest(PANEL, "pa", {"rebalance": 5}, costs=CostModel(bps=5), stages=True), sectors=sectors)
+
+
+def words_of(cell):
+    return cell if isinstance(cell, str) else cell.text
 
 
 def test_shares_and_effects_are_those_of_the_attribution_and_sum_to_the_whole(record):
@@ -53,3 +59,17 @@ def test_bars_are_as_long_as_the_shares_that_stand_beside_them(record):
     assert [row[1].length for row in causes] == pytest.approx([share / max(map(abs, shares)) for share in shares])
     page = str(part("table", Table(["Cause", "", "", ""], causes)))
     assert page.count('class="negative"') == sum(share < 0 for share in shares)
+
+
+def test_lines_that_are_no_names_are_said_in_words_and_sectors_come_by_their_share(record):
+    some = {symbol: sector for symbol, sector in record.sectors.items() if symbol != PANEL.symbols[0]}
+    rows = dict(attribution_tables(attribute(replace(record, sectors=some))))["By sector"].rows
+    assert [row[0].text for row in rows[2:-1]] == ["No sector known", "Cash", "Costs"]
+    assert {row[0].text for row in rows[:2]} == {"a", "b"}
+    assert rows[0][2].value >= rows[1][2].value
+
+
+def test_bars_within_a_day_are_told_by_day_and_time():
+    panel = minute_market("2024-11-20", "2024-11-20", n_assets=3)
+    worst = dict(attribution_tables(attribute(backtest(panel, "pa", stages=True))))["The worst bars"].rows
+    assert all(re.fullmatch(r"2024-11-20 \d\d:\d\d", words_of(row[0])) for row in worst)

@@ -12,7 +12,7 @@ from tracker_strategies.analysis.inference import interval
 from tracker_strategies.analysis.manager import beta, calendar_years, monthly_active, r_squared, trading, trailing_years
 from tracker_strategies.analysis.pages.managed import manager_tables
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
-from tracker_strategies.analysis.pages.words import bp, number
+from tracker_strategies.analysis.pages.words import bp, fixed, number
 
 PANEL = random_panel(420, 8, seed=5, ohlc=True)
 pytestmark = pytest.mark.skipif(find_spec("quantstats") is None, reason="needs the extra [report]")
@@ -71,8 +71,8 @@ def test_the_tile_of_the_tracking_error_has_its_interval(record, page):
 def test_beta_and_r_squared_have_tiles_with_intervals(record, page):
     for title, found, digits in (("Beta to the index", beta(record), 3), ("R\u00b2 to the index", r_squared(record), 4)):
         words = tile(page, title)
-        assert words.startswith(number(found.value, digits))
-        assert f"interval {number(found.low, digits)} to {number(found.high, digits)}" in words
+        assert words.startswith(fixed(found.value, digits))
+        assert f"interval {fixed(found.low, digits)} to {fixed(found.high, digits)}" in words
 
 
 def test_turnover_says_which_convention_it_has(record, page):

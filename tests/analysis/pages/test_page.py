@@ -125,7 +125,7 @@ def test_a_hostile_name_is_text_on_leaderboards():
     figures = {"te_rms": 1e-3, "turnover": 0.1, "tracking_difference": 0.1, "n_holdings": 3.0, "ms_per_bar": 1.0}
     row = {"market": NASTY, "strategy": NASTY, "group": "strategies", "error": "", **figures}
     row |= {f"net_excess_{cost}": 0.01 for cost in (0, 5, 10)}
-    settings = {"fill": NASTY, "cost_bps": 0.0, "eval_from": NASTY, "against": NASTY}
+    settings = {"fill": "next_open", "cost_bps": 0.0, "eval_from": NASTY, "against": NASTY}
     rows = [row, {**row, "group": NASTY, "error": NASTY}]
     harmless(leaderboard_page({"settings": settings, "markets": {NASTY: {}}, "rows": rows}, NASTY))
 

@@ -73,22 +73,32 @@ def loser(tmp_path_factory):
 
 
 def test_rows_that_mislead_about_a_tracker_are_left_out(loser):
-    """An information ratio per bar, a recovery factor without a sign, a "risk-adjusted" return that is the yearly one."""
+    """An information ratio per bar, a recovery factor without a sign, a "risk-adjusted" return that is the yearly one, ratios
+    that divide the return of the whole run.
+    """
     _, page = loser
     rows = table_rows(page.split('id="quantstats"')[1])
     assert "Sharpe" in rows
     assert not {"Information Ratio", "Recovery Factor", "Risk-Adjusted Return", "Time in Market"} & set(rows)
+    assert not {"Treynor Ratio", "Ulcer Performance Index", "Serenity Index"} & set(rows)
+    assert "Ulcer Index" in rows
 
 
-def test_years_that_the_run_does_not_have_are_left_out(loser, tmp_path):
-    _, page = loser
+def test_years_stand_once_on_the_page(tmp_path):
+    """QuantStats' "3Y" and "5Y" are 35 and 59 months: another figure than that of the page's own table."""
+    page = sheet(run(bars=4 * 252, names=3, targets=("INDEX",)), tmp_path)
     rows = table_rows(page.split('id="quantstats"')[1])
-    assert "All-time (ann.)" in rows
-    assert not {"3Y (ann.)", "5Y (ann.)", "10Y (ann.)"} & set(rows)
-    longer = sheet(run(bars=4 * 252, names=3, targets=("INDEX",)), tmp_path)
-    rows = table_rows(longer.split('id="quantstats"')[1])
-    assert "3Y (ann.)" in rows
-    assert "5Y (ann.)" not in rows
+    assert not {"1Y", "3Y (ann.)", "5Y (ann.)", "10Y (ann.)", "All-time (ann.)"} & set(rows)
+    assert "6M" in rows
+    assert {"1 year", "3 years", "5 years"} <= set(re.findall(r"[135] years?", page.split("Years up to the last bar")[1]))
+
+
+def test_rolling_charts_are_left_out_where_the_run_has_no_window_for_them(tmp_path):
+    short = sheet(run(bars=60, names=3, targets=("INDEX",)), tmp_path)
+    assert "Under water" in short
+    assert "half a year" not in short
+    longer = sheet(run(bars=200, names=3, targets=("INDEX",)), tmp_path)
+    assert longer.count(", half a year</h3>") == 4
 
 
 def test_a_drawdown_that_lasts_to_the_end_has_not_recovered(loser):
@@ -119,3 +129,10 @@ def test_the_tracking_error_that_it_lacks_is_above_it(loser):
     own = page.split('id="quantstats"')[0]
     for key in ("te_rms", "te_centred", "tracking_difference"):
         assert f'data-metric="{key}" value="{record.metrics()[key]!r}"' in own
+
+
+def test_figures_in_its_charts_have_true_minus_signs(loser):
+    _, page = loser
+    part = page.split('id="quantstats"')[1]
+    assert re.search(r">\u2212\d[^<]*</text>", part)
+    assert not re.search(r">-\d[^<]*</text>", part)

@@ -8,6 +8,7 @@ import re
 import sys
 import warnings
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from importlib.util import find_spec
 
@@ -336,6 +337,25 @@ def test_the_title_names_every_target_and_the_difference_is_against_their_blend(
     shown = re.search(r"portfolio ([^,]+), blend of the indices ([^<]+)<", page)
     for text, growth in zip(shown.groups(), (np.prod(1 + r) - 1, np.prod(1 + y) - 1), strict=True):
         assert float(re.sub(r"[^\d.+-]", "", text.replace("\u2212", "-"))) == pytest.approx(100 * growth, rel=0.01, abs=0.02)
+
+
+def test_with_several_indices_nothing_is_said_to_be_against_the_index(record, tmp_path):
+    page = unescape(tearsheet(record, tmp_path / "several.html").read_text(encoding="utf-8"))
+    first = page[: page.index('<h2 id="time"')]
+    assert "against the blend, " in first
+    assert "of the blend's rises" in first
+    assert "against the index, " not in first
+    assert "the index's rises" not in first
+    years = first[first.index("Calendar years") :].split("</thead>")[0]
+    assert "<th>Blend</th>" in years
+    assert "<th>Index</th>" not in years
+
+
+def test_an_entry_of_one_bar_is_no_plural(record, tmp_path):
+    page = tearsheet(record, tmp_path / "entry.html").read_text(encoding="utf-8")
+    bars = record.metrics()["entry_bars"]
+    words = re.search(r'entry_bars"[^>]*>[^<]*</data> (bars?);', page)[1]
+    assert words == ("bar" if bars == 1 else "bars")
 
 
 def test_bars_of_weights_are_as_long_as_their_weights(page):

@@ -103,6 +103,34 @@ def test_the_page_stands_alone_and_shows_all_parts(swept):
     assert "$" not in re.sub(r"<style>.*?</style>", "", page, flags=re.S)
 
 
+def test_tiles_have_their_unit_beside_the_figure_and_the_verdict_of_the_table(swept):
+    found = write_report(swept, draws=200)
+    page = (swept / "report.html").read_text()
+    tiles = re.findall(r'<div class="tile"><h3>(.*?)</h3><data[^>]*>(.*?)</data><p>(.*?)</p>', page)
+    assert len(tiles) == 2 * 3
+    assert all(figure.endswith("\u202fbp") and words.startswith("per bar; ") for _, figure, words in tiles)
+    told = [v["verdict"] for s in found["settings"] for v in s["best"][0]["versus"].values()]
+    said = [re.search(r">(\w[\w ]*)</span>", words)[1] for title, _, words in tiles if title.startswith("Ahead of")]
+    assert said == told
+    assert "distinguishable" not in page
+
+
+def test_figures_in_a_heat_map_have_as_many_places_each(swept):
+    write_report(swept, draws=200)
+    for figure in (swept / "report.html").read_text().split("apas: lam and eps</h3>")[1:]:
+        cells = re.findall(r">(\d+\.\d+)</text>", figure.split("</figure>")[0].split("axis-title")[0])
+        told = [cell for cell in cells if float(cell) > 1.0]
+        assert len(told) >= 4
+        assert len({len(cell.split(".")[1]) for cell in told}) == 1
+
+
+def test_when_orders_fill_is_said_in_words(swept):
+    write_report(swept, draws=200)
+    page = (swept / "report.html").read_text()
+    assert "fills at the next open (close, where prices have no opens), 5 bp costs</h2>" in page
+    assert "next_open" not in page
+
+
 def test_p_values_at_the_floor_of_the_draws_are_written_as_bounds(swept):
     found = write_report(swept, draws=200)
     page = (swept / "report.html").read_text()

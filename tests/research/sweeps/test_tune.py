@@ -11,6 +11,7 @@ from tests.research.sweeps.test_report import NOISE_MARKETS, noise_market, parqu
 from tests.research.sweeps.test_run import StopAfter, rows_of
 from tracker_strategies import CostModel
 from tracker_strategies.errors import OutputError, ParameterError
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research import replay
 from tracker_strategies.research.sweeps import Candidate, Range, Space, Sweep, WalkForward, write_report
 from tracker_strategies.research.sweeps.tuning.report import findings, out_of_sample, write_tuning
@@ -167,6 +168,8 @@ def test_what_is_written_says_all_and_the_page_stands_alone(market, tmp_path):
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
     for words in ("What was chosen", "Out of sample", "equal-weight", found["folds"][1]["test"][0]):
         assert words in page
+    assert f"{FillMode.NEXT_OPEN.in_words(opens=tuned.panel.open is not None)}, " in page
+    assert "next_open" not in page
     assert [f["fold"] for f in found["folds"]] == [1, 2, 3]
     assert found["best"][0]["versus"].keys() == {"equal-weight", "pa"}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from datafeeds.bar_length import moment
 from tracker_strategies.analysis.inference.verdicts import Judged, judge
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.mandate.mandate import KEYS
@@ -39,7 +40,7 @@ def differences(records: Mapping[str, RunRecord]) -> list[str]:
 
     The records are the scored parts of the runs, by name.
     """
-    words = {**_TRADING, "mandate": "mandate", **{key: f"limit {key}" for key in KEYS}}
+    words = {**_TRADING, "mandate": "mandate", **{key: f"limit {key.replace('_', ' ')}" for key in KEYS}}
     found = [_sentence(told, {n: r.params.get(key) for n, r in records.items()}) for key, told in words.items()]
     found.append(_sentence("cash at the start", {n: float((r.whole or r).value[0]) for n, r in records.items()}))
     found.append(_sentence("number of candidate names", {n: len(r.symbols) for n, r in records.items()}))
@@ -50,7 +51,7 @@ def differences(records: Mapping[str, RunRecord]) -> list[str]:
 
 def _first(record: RunRecord) -> str:
     dates = record.part.dates
-    return str(dates[1].astype("datetime64[m]")).removesuffix("T00:00") if len(dates) > 1 else "none"
+    return moment(dates[1]) if len(dates) > 1 else "none"
 
 
 def _sentence(what: str, values: Mapping[str, Any]) -> str:

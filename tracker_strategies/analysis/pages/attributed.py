@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tracker_strategies.analysis.attribution.ladder import CASH, CAUSES, COSTS, UNEXPLAINED, Attribution
+from datafeeds.bar_length import moment
+from tracker_strategies.analysis.attribution.ladder import CASH, CAUSES, COSTS, NO_SECTOR, UNEXPLAINED, Attribution
 from tracker_strategies.analysis.pages.page import Bar, Cell, Table, Word
 from tracker_strategies.analysis.pages.words import bp, percent
 
@@ -20,6 +21,13 @@ MEANINGS = {
     "fills": "prices and time of the fills, orders not filled",
     "costs": "fees, slippage and impact",
 }
+#: Lines that are no names, in words.
+_LINES = {
+    CASH: "Cash",
+    COSTS: "Costs",
+    UNEXPLAINED: "Index not explained by its published weights",
+    NO_SECTOR: "No sector known",
+}
 #: How to read them.
 EXPLAINED = (
     "Shares are of the sum of squared active returns. They sum to 100 % and may be negative, where an effect works against the "
@@ -28,16 +36,23 @@ EXPLAINED = (
 
 
 def attribution_tables(found: Attribution) -> list[tuple[str, Table]]:
-    """By cause; the names that cost most; sectors, where they are known; and the worst bars with the names responsible."""
+    """By cause; the names that cost most, and what known weights of the index leave unexplained; sectors, where they are known;
+    and the worst bars with the names responsible.
+    """
     tables = [("By cause", _effects("Cause", found, found.causes, MEANINGS))]
     names = found.names.drop(columns=[line for line in (CASH, COSTS, UNEXPLAINED) if line in found.names])
     shares = found.shares(names).sort_values(ascending=False, kind="stable")
     most = list(shares.index[:MOST])
-    others = found.names.drop(columns=most)
+    own = [UNEXPLAINED] if UNEXPLAINED in found.names else []
+    others = found.names.drop(columns=most + own)
     shown = found.names[most].assign(**{f"{len(others.columns)} other lines, with cash and costs": others.sum(axis=1)})
+    shown[own] = found.names[own]
     tables.append(("By name: those that cost most", _effects("Name", found, shown)))
     if found.sectors:
-        tables.append(("By sector", _effects("Sector", found, found.by_sector)))
+        sectors = found.by_sector
+        apart = [line for line in (NO_SECTOR, CASH, COSTS, UNEXPLAINED) if line in sectors]
+        largest = found.shares(sectors.drop(columns=apart)).sort_values(ascending=False, kind="stable").index
+        tables.append(("By sector", _effects("Sector", found, sectors[[*largest, *apart]])))
     return [*tables, ("The worst bars", _worst(found, names))]
 
 
@@ -46,10 +61,11 @@ def _effects(first: str, found: Attribution, effects: pd.DataFrame, notes: dict[
     widest = max(float(shares.abs().max()), 1e-12)
     rows: list[list[Word]] = []
     for name, share, effect in zip(map(str, effects.columns), shares.tolist(), linked.tolist(), strict=True):
-        head = Cell(name, (notes or {}).get(name, ""))
-        rows.append([head, Bar(share / widest), Cell(percent(share, 1), value=share), Cell(percent(effect, 2), value=effect)])
+        head = Cell(_LINES.get(name, name), (notes or {}).get(name, ""))
+        own = Cell(percent(effect, 2, sign=True), value=effect)
+        rows.append([head, Bar(share / widest), Cell(percent(share, 1), value=share), own])
     whole = float(linked.sum())
-    rows.append(["Sum", "", Cell(percent(float(shares.sum()), 1)), Cell(percent(whole, 2), value=whole)])
+    rows.append(["Sum", "", Cell(percent(float(shares.sum()), 1)), Cell(percent(whole, 2, sign=True), value=whole)])
     return Table([first, "", "Share of the squared error", "Effect over the period"], rows, own=(len(rows) - 1,))
 
 
@@ -60,8 +76,7 @@ def _worst(found: Attribution, names: pd.DataFrame) -> Table:
         towards = own[t] * np.sign(active[t])
         guilty = [i for i in np.argsort(-towards, kind="stable")[:3].tolist() if towards[i] > 0.0]
         cause = int(np.abs(causes[t]).argmax())
-        day = str(found.dates[t].astype("datetime64[m]")).removesuffix("T00:00")
         active_return = Cell(bp(float(active[t])), value=float(active[t]))
         words = ", ".join(f"{names.columns[i]} {bp(float(own[t, i]))}" for i in guilty)
-        rows.append([day, active_return, f"{CAUSES[cause]} {bp(float(causes[t, cause]))}", words])
+        rows.append([moment(found.dates[t]), active_return, f"{CAUSES[cause]} {bp(float(causes[t, cause]))}", words])
     return Table(["Bar", "Active return", "Largest cause", "Names responsible"], rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
 
+FloatArray = NDArray[np.float64]
 #: Width of every chart in points, size of its labels, and how much larger they are on a phone.
 WIDTH, SIZE, LARGEST = 576.0, 10.5, 1.6
 #: Longest name at the end of a line; the legend has the whole of a longer one.
@@ -107,7 +109,7 @@ def end_labels(figure: Figure, axes: Sequence[Axes], ends: Sequence[End], colour
             _text(figure, (x + 16.0) / WIDTH, y / height, name, colour, END_LABEL, lift=-0.36 * SIZE)
 
 
-def spread(at: NDArray[np.float64], low: float, high: float, least: float) -> NDArray[np.float64]:
+def spread(at: FloatArray, low: float, high: float, least: float) -> FloatArray:
     """Heights at least ``least`` apart, in the given order of heights, as near to them as that allows; within the bounds if there
     is room for all.
     """
@@ -122,7 +124,7 @@ def spread(at: NDArray[np.float64], low: float, high: float, least: float) -> ND
             groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
     placed = np.concatenate([np.full(n, value) for value, n in groups])
     placed = np.clip(placed, low, max(low, high - float(steps[-1]))) + steps
-    found: NDArray[np.float64] = np.empty_like(placed)
+    found: FloatArray = np.empty_like(placed)
     found[order] = placed
     return found
 
@@ -131,8 +133,8 @@ def spread(at: NDArray[np.float64], low: float, high: float, least: float) -> ND
 
 Box = tuple[float, float, float, float]
 #: Directions in which a label may lie, best first, and how far.
-_SIDES = ((1, 0.3), (-1, 0.3), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
-_FAR = (0.0, 9.0, 20.0, 34.0, 50.0, 70.0)
+_SIDES = ((1, 0.3), (-1, 0.3), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1), (1, 0.5), (-1, 0.5), (1, -0.5), (-1, -0.5))
+_FAR = (0.0, 9.0, 20.0, 34.0, 50.0, 70.0, 90.0)
 
 
 def point_labels(
@@ -140,9 +142,10 @@ def point_labels(
     points: Sequence[tuple[float, float]],
     labels: Mapping[int, str],
     colour: str,
-    avoid: Sequence[tuple[float, float]] = (),
+    line: Sequence[tuple[float, float]] = (),
 ) -> Collection[int]:
-    """Name points of a scatter chart so that no name lies on another or on a point, with a line to a name that is further away.
+    """Name points of a scatter chart so that no name lies on another, on a point or on a line, with a line of its own to a name
+    that is further away.
 
     Parameters
     ----------
@@ -153,8 +156,8 @@ def point_labels(
     labels : mapping of the number of a point to its name
         Most important first: the last may find no place.
     colour : str
-    avoid : sequence of (x, y)
-        Of a line that names keep off.
+    line : sequence of (x, y)
+        Corners of a line that names keep off.
 
     Returns
     -------
@@ -165,12 +168,14 @@ def point_labels(
     assert figure is not None
     ax.get_xlim(), ax.get_ylim()  # they are worked out when they are asked for
     scale = 72.0 / float(figure.get_dpi())
-    both = np.asarray([*points, *avoid], dtype=np.float64)
+    both = np.asarray([*points, *line], dtype=np.float64)
     drawn = np.asarray(ax.transData.transform(both), dtype=np.float64) * scale
-    at, line = drawn[: len(points)], drawn[len(points) :]
+    at, corners = drawn[: len(points)], drawn[len(points) :]
     (x0, y0), (x1, y1) = ax.transAxes.transform([(0.0, 0.0), (1.0, 1.0)]) * scale
     taken: list[Box] = [(x - 5.0, y - 5.0, x + 5.0, y + 5.0) for x, y in at.tolist()]
-    taken += [(x - 1.0, y - 1.0, x + 1.0, y + 1.0) for x, y in line.tolist()]
+    for start, end in pairwise(corners):
+        taken += _along(start, end)
+    texts: list[Box] = []
     named = []
     for i, label in labels.items():
         wide, high = width_of(label) * LARGEST + 2.0, SIZE * LARGEST
@@ -179,9 +184,11 @@ def point_labels(
             boxes = [_beside(float(x), float(y), wide, high, 7.0 + far, side) for side in _SIDES]
             free = [b for b in boxes if x0 <= b[0] and b[2] <= x1 and y0 <= b[1] and b[3] <= y1 and not _hits(b, taken)]
             free = [b for b in free if far >= _FAR[2] or _nearest(b, at) == _nearest(b, at[i : i + 1])]
+            free = [b for b in free if far == 0.0 or not any(_hits(step, texts) for step in _along(at[i], _near(b, at[i])))]
             if free:
                 box = free[0]
                 taken.append(box)
+                texts.append(box)
                 named.append(i)
                 left = box[0] > x - 1.0
                 middle = box[0] <= x <= box[2]
@@ -189,8 +196,9 @@ def point_labels(
                 px = (box[0] + box[2]) / 2 if middle else box[0] + 1.0 if left else box[2] - 1.0
                 py = box[1] + 0.26 * high
                 if far > 0.0:
-                    near = (min(max(float(x), box[0]), box[2]), min(max(float(y), box[1] + 0.3 * high), box[3] - 0.3 * high))
-                    ends = np.array([(x, y), near]) / scale
+                    near = _near(box, at[i])
+                    taken += _along(at[i], near)
+                    ends = np.array([at[i], near]) / scale
                     inverse = figure.transFigure.inverted().transform(ends)
                     figure.add_artist(Line2D(inverse[:, 0], inverse[:, 1], color=colour, linewidth=0.6))
                 fx, fy = figure.transFigure.inverted().transform((px / scale, py / scale))
@@ -202,11 +210,24 @@ def point_labels(
 def _beside(x: float, y: float, wide: float, high: float, away: float, side: tuple[float, float]) -> Box:
     across, up = side
     left = x + away if across > 0 else x - away - wide if across < 0 else x - wide / 2
-    middle = y if abs(up) < 1 else y + up * (away + high / 2)
+    middle = y if abs(up) < 0.4 else y + up * (away + high / 2)
     return left, middle - high / 2, left + wide, middle + high / 2
 
 
-def _nearest(box: Box, at: NDArray[np.float64]) -> float:
+def _near(box: Box, point: FloatArray) -> FloatArray:
+    """Where the line from a point to its name ends."""
+    x0, y0, x1, y1 = box
+    inner = 0.3 * (y1 - y0)
+    return np.array([min(max(point[0], x0), x1), min(max(point[1], y0 + inner), y1 - inner)])
+
+
+def _along(start: FloatArray, end: FloatArray) -> list[Box]:
+    """A line as small boxes that touch each other."""
+    steps = max(2, int(np.hypot(*(end - start)) / 2.0) + 1)
+    return [(x - 1.0, y - 1.0, x + 1.0, y + 1.0) for x, y in np.linspace(start, end, steps).tolist()]
+
+
+def _nearest(box: Box, at: FloatArray) -> float:
     """Distance from a box to the nearest point: a name is no nearer to another point than to its own."""
     across = np.maximum(np.maximum(box[0] - at[:, 0], at[:, 0] - box[2]), 0.0)
     up = np.maximum(np.maximum(box[1] - at[:, 1], at[:, 1] - box[3]), 0.0)

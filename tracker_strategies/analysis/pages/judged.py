@@ -15,7 +15,9 @@ EXPLAINED = (
     "Ahead: tracking error of the reference minus that of the run, on the same bars; positive is better. Verdicts go by the "
     "p-value, which is adjusted for all pairs of runs. Intervals hold with 95 %; that of a difference is of its pair alone."
 )
-_KINDS = {BETTER: "good", WORSE: "bad"}
+BEST = "cannot be told from the best"
+#: How a verdict looks.
+KINDS = {BETTER: "good", WORSE: "bad"}
 
 
 def reference_of(judged: Mapping[str, Judged]) -> str:
@@ -44,15 +46,18 @@ def judged_table(judged: Mapping[str, Judged], periods_per_year: float | None = 
     rows: list[list[Word]] = []
     for run in judged.values():
         yearly = f"; {percent(annualised(run.figure, periods_per_year), 2)} per year" if periods_per_year is not None else ""
-        te = Cell(number(1e4 * run.figure), f"{_span(run.low, run.high)}{yearly}", run.figure)
-        best: Word = Cell("cannot be told from the best", kind="good") if run.among_best else ""
-        if run.versus is None:
-            rows.append([run.name, te, "", "", "reference", best])
-            continue
-        v = run.versus
-        ahead = Cell(number(1e4 * v.delta, sign=True), _span(v.low, v.high, sign=True), v.delta)
-        rows.append([run.name, te, ahead, p_words(v.p_adjusted), Cell(v.verdict, kind=_KINDS.get(v.verdict, "")), best])
+        best: Word = Cell(BEST, kind="good") if run.among_best else ""
+        rows.append([run.name, *judged_cells(run, yearly), best])
     return Table(head, rows, own=[i for i, run in enumerate(judged.values()) if run.versus is None], kind="judged")
+
+
+def judged_cells(run: Judged, more: str = "") -> list[Word]:
+    """Tracking error, distance from the reference, both in bp with intervals, adjusted p-value and verdict of one run."""
+    te = Cell(number(1e4 * run.figure), f"{_span(run.low, run.high)}{more}", run.figure)
+    if (v := run.versus) is None:
+        return [te, "", "", run.verdict]
+    ahead = Cell(number(1e4 * v.delta, sign=True), _span(v.low, v.high, sign=True), v.delta)
+    return [te, ahead, p_words(v.p_adjusted), Cell(v.verdict, kind=KINDS.get(v.verdict, ""))]
 
 
 def _span(low: float, high: float, *, sign: bool = False) -> str:

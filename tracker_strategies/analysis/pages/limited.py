@@ -9,7 +9,7 @@ from typing import Any
 from tracker_strategies.analysis.breaches import KINDS
 from tracker_strategies.analysis.goals import goals_of
 from tracker_strategies.analysis.pages.page import Cell, Table, Word
-from tracker_strategies.analysis.pages.words import figure, number, percent
+from tracker_strategies.analysis.pages.words import count, figure, number, percent
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.mandate.mandate import Mandate
 from tracker_strategies.execution.timing import FillMode
@@ -33,6 +33,10 @@ LIMITS = {
     "entry_turnover": "Most turnover of a rebalance, entry",
     "lot": "Shares in a lot",
 }
+#: Names of other parameters that would not tell a reader what they are.
+_NAMES = {"unmapped": "names without a sector", "cure": "limits broken by prices", "headroom": "room for price drift"}
+_UNMAPPED = {"refuse": "refused", "group": "one more sector", "free": "without a limit"}
+_CURE = {"schedule": "cured at the next rebalance", "bar": "cured on the next bar"}
 _SHARES = ("max_weight", "min_weight", "must_hold", "max_sector", "min_sector", "min_cash", "max_turnover", "entry_turnover")
 #: Parameters that say what limits mean, or hold tables; they stand with the limits or nowhere.
 _APART = ("mandate", "sectors", "index_weights", "holdings", "cash_flows", "enhance", "bars_a_year", "te_budget", "budget_bars")
@@ -87,7 +91,7 @@ def goals_table(record: RunRecord) -> Table:
 
 
 def _share(value: float, *, sign: bool = False) -> Cell:
-    return Cell(f"{'+' if sign and value >= 0.0 else ''}{percent(value, 2)}", value=value)
+    return Cell(percent(value, 2, sign), value=value)
 
 
 def bound_words(key: str, value: Any) -> str:
@@ -118,7 +122,7 @@ def parameters_of(record: RunRecord) -> tuple[dict[str, str], dict[str, str]]:
         as_default = name in defaults and (
             value == defaults[name] or f"{value} sessions" == defaults[name] or (not value and not defaults[name])
         )
-        (left if as_default else own)[name.replace("_", " ")] = (
+        (left if as_default else own)[_NAMES.get(name, name.replace("_", " "))] = (
             "next close: the prices have no opens"
             if name == "fill" and value == FillMode.NEXT_OPEN and not record.data.get("opens", True)
             else in_reading(name, value)
@@ -132,10 +136,16 @@ def in_reading(name: str, value: object) -> str:
         return _costs(value)
     if name == "rebalance" and isinstance(value, int):
         return "every bar" if value == 1 else f"every {value} bars"
-    if name in ("listing_warmup", "delist_after") and isinstance(value, int):
-        return f"{value} bars"
+    if name == "bars_per_year" and isinstance(value, int | float):
+        return f"{value:,g}"
+    if name in ("listing_warmup", "delist_after", "review") and isinstance(value, int):
+        return count(value, "bar")
     if name in ("margin", "max_tracking_error") and isinstance(value, float):
         return f"{100 * value:.6g}\u202f% per year"
+    if name in ("band", "headroom") and isinstance(value, int | float):
+        return f"{100 * value:.6g}\u202f%"
+    if name in ("unmapped", "cure"):
+        return (_UNMAPPED | _CURE).get(str(value), str(value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -11,7 +11,7 @@ from tracker_strategies.analysis.manager.exposure import active_share, largest_a
 from tracker_strategies.analysis.manager.periods import calendar_years, monthly_active, trailing_years
 from tracker_strategies.analysis.manager.turnover import Trading
 from tracker_strategies.analysis.pages.page import Cell, Table, Word
-from tracker_strategies.analysis.pages.words import percent
+from tracker_strategies.analysis.pages.words import count, percent
 from tracker_strategies.analysis.record import RunRecord
 
 #: How to read the tables.
@@ -30,9 +30,10 @@ def manager_tables(record: RunRecord) -> list[tuple[str, Table]]:
     """Calendar years, years back from the last bar, and active returns by month; none where no bar is scored."""
     if not len(record.scored()[0]):
         return []
+    index = "Index" if len(record.targets) == 1 else "Blend"
     return [
-        ("Calendar years", _periods("Year", calendar_years(record))),
-        ("Years up to the last bar", _periods("Period", trailing_years(record))),
+        ("Calendar years", _periods("Year", index, calendar_years(record))),
+        ("Years up to the last bar", _periods("Period", index, trailing_years(record))),
         ("Active return by month", _months(monthly_active(record))),
     ]
 
@@ -65,13 +66,13 @@ def holding_words(traded: Trading) -> str:
     """What the holding period is, and how long names that were sold were held."""
     words = ["1 / one-way turnover per year"]
     if math.isfinite(traded.median_spell):
-        words.append(f"names that were sold: {traded.median_spell:,g} bars (median)")
+        words.append(f"names that were sold: {traded.median_spell:,g} bar{'' if traded.median_spell == 1 else 's'} (median)")
     if math.isfinite(traded.trades):
-        words.append(f"{traded.trades:,.0f} trades")
+        words.append(count(traded.trades, "trade"))
     return "; ".join(words)
 
 
-def _periods(first: str, table: pd.DataFrame) -> Table:
+def _periods(first: str, index: str, table: pd.DataFrame) -> Table:
     rows: list[list[Word]] = []
     for period, row in zip(map(str, table.index), table.to_dict("records"), strict=True):
         if not row["n_bars"]:
@@ -82,7 +83,7 @@ def _periods(first: str, table: pd.DataFrame) -> Table:
         error = row["tracking_error"]
         figures.append(Cell(percent(error, 2), value=error) if math.isfinite(error) else "\u2013")
         rows.append([Cell(period, note), *figures, f"{row['n_bars']:,}"])
-    return Table([first, "Portfolio", "Index", "Tracking difference", "Tracking error", "Bars"], rows)
+    return Table([first, "Portfolio", index, "Tracking difference", "Tracking error", "Bars"], rows)
 
 
 def _months(table: pd.DataFrame) -> Table:
@@ -103,4 +104,4 @@ def _months(table: pd.DataFrame) -> Table:
 
 def _signed(fraction: float) -> Cell:
     """Two decimals, so that the figures of a column can be compared at a glance."""
-    return Cell(f"{'+' if fraction >= 0.0 else ''}{percent(fraction, 2)}", value=fraction)
+    return Cell(percent(fraction, 2, sign=True), value=fraction)

@@ -24,6 +24,15 @@ AXES = {
 }
 
 
+#: What the titles of charts over the last half year end with.
+HALF_YEAR = ", half a year"
+
+
+def half_year(periods_per_year: float) -> int:
+    """Bars in half a year, over which rolling figures are taken."""
+    return max(3, math.ceil(periods_per_year / 2))
+
+
 def calendar_years(value: pd.Series[float], index: pd.Series[float], number: int = 0) -> Chart:
     """Return of each calendar year, index and portfolio side by side."""
     dates = pd.DatetimeIndex(value.index)
@@ -46,7 +55,7 @@ def calendar_years(value: pd.Series[float], index: pd.Series[float], number: int
 
 def rolling_beta(value: pd.Series[float], index: pd.Series[float], periods_per_year: float, number: int = 0) -> Chart | None:
     """Beta to the index over the last half year; none when the run is not longer than that."""
-    window = max(3, math.ceil(periods_per_year / 2))
+    window = half_year(periods_per_year)
     r, y = value.pct_change(fill_method=None), index.pct_change(fill_method=None)
     beta = (r.rolling(window).cov(y) / y.rolling(window).var()).replace([np.inf, -np.inf], np.nan).dropna()
     if len(beta) < 2:

@@ -5,7 +5,10 @@
 - "Risk-Adjusted Return" is the yearly return over the share of bars with any return: for an account that is always invested
   it repeats the yearly return, and after an entry in cash it exceeds it several times.
 - Its information ratio is per bar and not annualised, its recovery factor has no sign.
-- Returns of 3, 5 and 10 years repeat the whole period where the run is shorter.
+- Treynor ratio, ulcer performance index and serenity index divide the return of the whole run, not that of a year: they grow with
+  its length.
+- "3Y", "5Y" and "10Y" are 35, 59 and 119 months, "1Y" has a day too many, "All-time" repeats the yearly return. The page has a
+  table of 1, 3 and 5 years of its own.
 """
 
 from __future__ import annotations
@@ -15,18 +18,30 @@ import re
 import pandas as pd
 
 #: Rows that say nothing, or something wrong, about an account that is always invested.
-_LEFT_OUT = ("Risk-Adjusted Return", "Information Ratio", "Recovery Factor", "Time in Market", "Risk of Ruin")
+_LEFT_OUT = (
+    "Risk-Adjusted Return",
+    "Information Ratio",
+    "Recovery Factor",
+    "Time in Market",
+    "Risk of Ruin",
+    "Treynor Ratio",
+    "Ulcer Performance Index",
+    "Serenity Index",
+    "1Y",
+    "3Y (ann.)",
+    "5Y (ann.)",
+    "10Y (ann.)",
+    "All-time (ann.)",
+)
 #: Rows that compare the portfolio with the index: the index has none of its own.
 _AGAINST_INDEX = ("R^2",)
-_YEARS = {"3Y (ann.)": 3, "5Y (ann.)": 5, "10Y (ann.)": 10}
 NOT_YET = "not yet"
 
 
 def corrected(page: str, value: pd.Series[float], index: pd.Series[float]) -> str:
     """The rendered report with its wrong statements put right. Columns are Index, then Portfolio."""
     dates = pd.DatetimeIndex(value.index)
-    years = (dates[-1] - dates[0]).days / 365.25
-    for row in (*_LEFT_OUT, *(name for name, least in _YEARS.items() if years < least)):
+    for row in _LEFT_OUT:
         page = re.sub(rf"<tr><td>{re.escape(row)}</td>.*?</tr>\n?", "", page, count=1)
     for row in _AGAINST_INDEX:
         page = re.sub(rf"(<tr><td>{re.escape(row)}</td>)<td>[^<]*</td>", r"\1<td>-</td>", page, count=1)

@@ -32,7 +32,7 @@ from tracker_strategies.analysis.pages import charts
 from tracker_strategies.analysis.pages.charts import Chart
 from tracker_strategies.analysis.pages.page import part
 from tracker_strategies.analysis.pages.quantstats_bars import daily_levels, made_from, rows_in_bars
-from tracker_strategies.analysis.pages.quantstats_charts import AXES, calendar_years, rolling_beta
+from tracker_strategies.analysis.pages.quantstats_charts import AXES, HALF_YEAR, calendar_years, half_year, rolling_beta
 from tracker_strategies.analysis.pages.quantstats_corrections import corrected
 from tracker_strategies.errors import DataError, MissingExtraError, PageWarning
 
@@ -218,7 +218,13 @@ def _dress(page: str, value: pd.Series[float], index: pd.Series[float], periods_
         r'(<div class="grid thirds">)(.*?)(?=</div>)', lambda m: f"{m[1]}{_three_cards(m[2])}", page, count=1, flags=re.S
     )
     page = re.sub(r"(<tr>(?:<t([hd])>[^<]*</t\2>){3})<t([hd])>[^<]*</t\3>(<t([hd])>(?:Won|[+-])</t\5></tr>)", r"\1\4", page)
-    page = re.sub(r'<qs-chart title="([^"]*)">(.*?)</qs-chart>', lambda m: _figure(m[1], m[2], number), page, flags=re.S)
+    empty = len(value) - 1 <= half_year(periods_per_year)  # rolling figures have no window, or one: nothing to draw
+    page = re.sub(
+        r'<qs-chart title="([^"]*)">(.*?)</qs-chart>',
+        lambda m: "" if empty and m[1].endswith(HALF_YEAR) else _figure(m[1], m[2], number),
+        page,
+        flags=re.S,
+    )
     page = re.sub(r">-(?=\d[\d.,]*%?</td>)", ">\u2212", page).replace("<td>-</td>", "<td>\u2013</td>")
     with charts.chart_style():
         own = {"years": calendar_years(value, index, number), "beta": rolling_beta(value, index, periods_per_year, number)}
@@ -244,6 +250,7 @@ def _figure(title: str, svg: str, number: int) -> Markup:
     svg = re.sub(r"<text[^>]*font-weight: 700[^>]*?(?:/>|>.*?</text>)", "", svg, flags=re.S)
     svg = re.sub(r'(style="fill: none; stroke: #fedd78[^"]*)"', r'\1; stroke-dasharray: 9 3"', svg)  # the line of the index
     svg = re.sub(r"(<text[^>]*fill: )#ffffff", r"\1#fffffe", svg)  # a cell's figure, not the paper
+    svg = re.sub(r">-(?=\d[^<]*</text>)", ">\u2212", svg)
     if title.startswith("Monthly returns"):
         svg = _colour_blind_safe(svg)
     view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)

@@ -212,7 +212,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
     effective = charts_tracked.effective_names(record.weights[1:])
     r, y = record.scored()
     growth = float(np.prod(1.0 + r)) - 1.0, float(np.prod(1.0 + y)) - 1.0
-    index = "index" if len(record.targets) == 1 else "blend of the indices"
+    index, against = ("index", "the index") if len(record.targets) == 1 else ("blend of the indices", "the blend")
     path = record.excess_path()
     below = drawdown(path)
     deepest = int(below.argmin())
@@ -225,8 +225,9 @@ def _tiles(record: RunRecord) -> list[Tile]:
     def own(key: str) -> Cell:
         return figure(key, m[key])
 
-    fell = f"against the index, {_day(pd.Timestamp(record.dates[top]))} to {_day(pd.Timestamp(record.dates[deepest]))}"
-    entry = ("against the index, in ", own("entry_bars"), " bars; bought ", own("entry_turnover"), ", cost ")
+    fell = f"against {against}, {_day(pd.Timestamp(record.dates[top]))} to {_day(pd.Timestamp(record.dates[deepest]))}"
+    took = "bar" if m["entry_bars"] == 1 else "bars"
+    entry = (f"against {against}, in ", own("entry_bars"), f" {took}; bought ", own("entry_turnover"), ", cost ")
     details: dict[str, tuple[Word, ...]] = {
         "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised; {in_interval(*interval(r - y), bp)}",),
         "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
@@ -242,10 +243,10 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars T, here ", own("n_bars")),
         "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
         "active_drawdown": (fell if deepest else "never behind its own best",),
-        "beta": (in_interval(slope.low, slope.high, number),),
-        "r_squared": (in_interval(fit.low, fit.high, lambda v: number(v, 4)),),
+        "beta": (in_interval(slope.low, slope.high, EXTRA["beta"][1]),),
+        "r_squared": (in_interval(fit.low, fit.high, EXTRA["r_squared"][1]),),
         "holding_years": (holding_words(traded),),
-        "up_capture": ("of the index's rises; ", own("down_capture"), " of its falls"),
+        "up_capture": (f"of {against}'s rises; ", own("down_capture"), " of its falls"),
     }
     return [Tile(label, own(key), details[key]) for key, (label, _) in (FIGURES | EXTRA).items() if key in details]
 

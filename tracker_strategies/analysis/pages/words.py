@@ -14,25 +14,43 @@ from tracker_strategies.analysis.metrics import annualised, not_taken
 from tracker_strategies.analysis.pages.page import Cell
 from tracker_strategies.analysis.record import RunRecord
 
+#: Most places behind the point, and the smallest figure that they show.
+PLACES = 8
+TINY = 10.0**-PLACES
+
 
 def minus(text: str) -> str:
     """Figures with a true minus sign."""
     return text.replace("-", "\u2212")
 
 
-def percent(value: float, digits: int = 0) -> str:
-    """0.0123 as 1.23 %, with a true minus sign."""
-    return minus(f"{100 * value:.{digits}f}\u202f%")
+def percent(value: float, digits: int = 0, sign: bool = False) -> str:
+    """0.0123 as 1.23 %, with a true minus sign; what rounds to zero has none."""
+    return minus(f"{100 * value:{'+' if sign else ''}z.{digits}f}\u202f%")
+
+
+def count(n: float, thing: str) -> str:
+    """1 bar, 2 bars."""
+    return f"{n:,.0f} {thing}{'' if n == 1 else 's'}"
 
 
 def number(value: float, digits: int = 3, sign: bool = False) -> str:
-    """At least three significant digits, thousands apart, a true minus sign; a dash for what is not a number."""
+    """At least three significant digits, thousands apart, a true minus sign; a dash for what is not a number, and a zero for what
+    is too small to be written.
+    """
     if not math.isfinite(value):
         return "\u2013"
+    if abs(value) < 0.5 * TINY:
+        value = 0.0
     whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     zeros = -int(np.floor(np.log10(abs(value)))) - 1 if 0 < abs(value) < 1 else 0
-    text = f"{value:{'+' if sign else ''},.{min(max(digits - whole + zeros, 0), 8)}f}"
+    text = f"{value:{'+' if sign else ''}z,.{min(max(digits - whole + zeros, 0), PLACES)}f}"
     return minus(text)
+
+
+def fixed(value: float, places: int) -> str:
+    """So many places behind the point, so that a figure and its interval agree in them; a dash for what is not a number."""
+    return minus(f"{value:z,.{places}f}") if math.isfinite(value) else "\u2013"
 
 
 def bp(fraction: float) -> str:
@@ -70,8 +88,8 @@ FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
 #: Figures of the tear sheet that are not in ``metrics.json``.
 EXTRA: dict[str, tuple[str, Callable[[float], str]]] = {
     "active_drawdown": ("Active drawdown", signed_percent),
-    "beta": ("Beta to the index", lambda v: number(v)),
-    "r_squared": ("R\u00b2 to the index", lambda v: number(v, 4)),
+    "beta": ("Beta to the index", lambda v: fixed(v, 3)),
+    "r_squared": ("R\u00b2 to the index", lambda v: fixed(v, 4)),
     "holding_years": ("Holding period", lambda v: f"{number(v)} years" if math.isfinite(v) else "\u2013"),
     "up_capture": ("Up and down capture", lambda v: f"{number(100 * v)}\u202f%"),
     "down_capture": ("Down capture", lambda v: f"{number(100 * v)}\u202f%"),
@@ -143,5 +161,8 @@ def unscored(records: Sequence[RunRecord]) -> list[str]:
         if not n:
             words.append(f"{record.strategy}: no bar is scored, {why_unscored(record)}.")
         elif n < most:
-            words.append(f"{record.strategy}: took {took} bars to get to its target and is scored on {n} bars, others on {most}.")
+            words.append(
+                f"{record.strategy}: took {count(took, 'bar')} to get to its target and is scored on {count(n, 'bar')}, "
+                f"others on {most:,.0f}."
+            )
     return words

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tracker_strategies.analysis.pages.words import count
 from tracker_strategies.papertrade.brokers.base import AS_IN_A_BACKTEST, NOT_DUE
 
 
@@ -45,15 +46,11 @@ def netted(fills: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def gap_words(gap: Mapping[str, float]) -> list[str]:
     """The same on page and terminal: shortfall, missed fills, divergence. Money is in the currency of the account."""
     return [
-        f"Shortfall from decision to fill {gap['shortfall']:,.2f}, {gap['shortfall_bps']:.2f} bp of {gap['traded']:,.0f} traded; "
-        f"fees {gap['fees']:,.2f}.",
-        f"{_orders(gap['missed_orders'])} failed (worth {gap['missed']:,.0f}), {gap['missed_sessions']:.0f} sessions missed; "
-        f"{_orders(gap['cut_orders'])} partly filled as in a backtest, for lack of cash, volume or a bar (the rest is worth "
-        f"{gap['cut']:,.0f}).",
-        f"Difference from the backtest {gap['value_gap']:+.4%}, weights differ by up to {gap['weights_gap']:.2g}, "
-        f"{gap['divergences']:.0f} divergences.",
+        f"Shortfall from decision to fill {gap['shortfall']:z,.2f}, {gap['shortfall_bps']:z.2f} bp of {gap['traded']:,.0f} "
+        f"traded; fees {gap['fees']:,.2f}.",
+        f"{count(gap['missed_orders'], 'order')} failed (worth {gap['missed']:,.0f}), "
+        f"{count(gap['missed_sessions'], 'session')} missed; {count(gap['cut_orders'], 'order')} partly filled as in a backtest, "
+        f"for lack of cash, volume or a bar (the rest is worth {gap['cut']:,.0f}).",
+        f"Difference from the backtest {gap['value_gap']:+z.4%}, weights differ by up to {gap['weights_gap']:.2g}, "
+        f"{count(gap['divergences'], 'divergence')}.",
     ]
-
-
-def _orders(count: float) -> str:
-    return f"{count:.0f} order{'s' * (count != 1.0)}"

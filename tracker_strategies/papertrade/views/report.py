@@ -19,6 +19,7 @@ from tracker_strategies.analysis.analyzers import HoldingsAnalyzer, TrackingAnal
 from tracker_strategies.analysis.breaches import breach_table
 from tracker_strategies.analysis.entry import Entry, EntryWatch
 from tracker_strategies.analysis.pages.tear_sheet import tearsheet
+from tracker_strategies.analysis.pages.words import minus
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.analysis.recording import record_of
 from tracker_strategies.errors import DataError, MissingExtraError
@@ -292,7 +293,7 @@ def write_report(report: PaperReport, folder: Path) -> tuple[list[Path], str]:
                 title=report.paper.strategy,
                 baselines=(report.backtest,),
                 beside="Against its own backtest",
-                remarks=gap_words(report.gap),
+                remarks=[minus(words) for words in gap_words(report.gap)],
             )
         )
     except (MissingExtraError, DataError) as problem:

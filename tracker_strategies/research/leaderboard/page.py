@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from datafeeds import MarketPanel
 from datafeeds.files import write_json
+from tracker_strategies.analysis.inference.verdicts import Judged
 from tracker_strategies.analysis.metrics import METRIC_KEYS
 from tracker_strategies.analysis.pages.chart_labels import point_labels
 from tracker_strategies.analysis.pages.charts import (
@@ -26,13 +27,18 @@ from tracker_strategies.analysis.pages.charts import (
     percent_axis,
 )
 from tracker_strategies.analysis.pages.comparison_page import Curve, Field, comparison_page
-from tracker_strategies.analysis.pages.page import Table, Word, render, write_page
+from tracker_strategies.analysis.pages.judged import BEST, KINDS, judged_cells
+from tracker_strategies.analysis.pages.judged import EXPLAINED as JUDGED
+from tracker_strategies.analysis.pages.page import Cell, Table, Word, render, write_page
 from tracker_strategies.analysis.pages.words import minus, simulated
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.leaderboard.run import COMPARISON, SWEEP, Row
 from tracker_strategies.research.leaderboard.tables import (
-    EXPLAINED,
+    ERRORS,
     FACTOR_HEAD,
     HEAD,
+    OTHERS,
     RECOMMENDED,
     SURVIVORS,
     cells,
@@ -49,6 +55,7 @@ NAMED = ("ensemble", "pa", "slait", "skfolio", "equal-weight", "buy-and-hold")
 #: What trackers have to beat: those of others, the baselines, and names drawn by lot.
 RIVALS = ("slait", "skfolio", "random-portfolio", *(name for name, (family, _) in NAMES.items() if family == "baselines"))
 TITLE = "Trackers on the same bars"
+STAR = f"A star: {BEST}, by one test of all together, which need not agree with the test of a pair."
 
 
 def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, panels: Mapping[str, MarketPanel]) -> Path:
@@ -96,16 +103,37 @@ def _heading(market: str, group: str) -> str:
     return market if group == "strategies" else f"{market}: {group}"
 
 
+def _head(against: str) -> list[Word]:
+    te, ahead = (Cell(words, "95\u202f% interval") for words in ("TE, bp", f"ahead of {against}, bp"))
+    return ["strategy", te, ahead, Cell("p", "adjusted"), "verdict", *HEAD[4:]]
+
+
 def _line(row: Row) -> list[Word]:
-    name, *figures = cells(row)
-    return [name, *(figures if row["error"] else map(minus, figures))]
+    name, te, *figures = cells(row, judged=False)
+    if row["error"]:
+        return [name, te, "", "", "", *figures]
+    if "judged" not in row:
+        return [name, te, "", "", "fewer scored bars", *map(minus, figures)]
+    run = Judged.from_told(name, row["te_rms"], row["judged"])
+    *judged, _ = judged_cells(run)
+    verdict = Cell(run.verdict + (" *" if run.among_best else ""), kind=KINDS.get(run.verdict, ""))
+    return [name, *judged, verdict, *map(minus, figures)]
 
 
 def _lead(result: Mapping[str, Any]) -> str:
     s = result["settings"]
-    return (
-        f"Fills: {s['fill']}; costs paid: {s['cost_bps']:g} bp; scored from {s['eval_from']} on; verdicts against {s['against']}."
-    )
+    known = {market.get("opens") for market in result["markets"].values()}
+    fills = FillMode.parse(s["fill"]).in_words(opens=known.pop() if len(known) == 1 else None)
+    costs = CostModel(s["cost_bps"]).in_words()
+    return f"{fills[0].upper()}{fills[1:]}, {costs}, scored {_begin(s['eval_from'])}; verdicts against {s['against']}."
+
+
+def _begin(eval_from: str) -> str:
+    """Where scoring begins: a date, or after which share of the bars."""
+    try:
+        return f"after {100.0 * float(eval_from):g}\u202f% of the bars"
+    except ValueError:
+        return f"from {eval_from} on"
 
 
 def leaderboard_page(result: Mapping[str, Any], command: str, *, survivors: bool = True) -> str:
@@ -114,7 +142,7 @@ def leaderboard_page(result: Mapping[str, Any], command: str, *, survivors: bool
     with chart_style():
         for market, group, rows in tables(result):
             own = [i for i, row in enumerate(rows) if row["strategy"] == RECOMMENDED]
-            table = Table(HEAD, [_line(row) for row in rows], own=own)
+            table = Table(_head(result["settings"]["against"]), [_line(row) for row in rows], own=own, kind="board")
             drawn = frontiers(market, rows) if group == "strategies" else []
             sections.append((_heading(market, group), drawn, table, identical(rows)))
     if found := factors(result):
@@ -126,7 +154,7 @@ def leaderboard_page(result: Mapping[str, Any], command: str, *, survivors: bool
         comparison=COMPARISON if any(not row["error"] for row in result["rows"]) else "",
         command=command,
         warning=SURVIVORS.replace("`", "") if survivors else "",
-        explained=EXPLAINED,
+        explained=f"{ERRORS} {JUDGED} {STAR} {OTHERS}",
         sections=sections,
     )
 
@@ -162,10 +190,7 @@ def _frontier(market: str, rows: Sequence[Row], key: str, sign: float, words: st
     percent_axis(ax.yaxis)
     first = sorted((i for i, row in enumerate(rows) if row["strategy"] in NAMED), key=lambda i: NAMED.index(rows[i]["strategy"]))
     labels = {i: rows[i]["strategy"] for i in (*first, *edge.tolist(), *range(len(rows)))}
-    # Names keep off the line of the best trade-offs, too.
-    along = np.linspace(0.0, len(edge) - 1.0, 16 * len(edge))
-    line = np.exp(np.interp(along, np.arange(len(edge)), np.log(te[edge]))), np.interp(along, np.arange(len(edge)), other[edge])
-    named = point_labels(ax, _pairs(te, other), labels, SOFT, avoid=_pairs(*line))
+    named = point_labels(ax, _pairs(te, other), labels, SOFT, line=_pairs(te[edge], other[edge]))
     left = [rows[i]["strategy"] for i in labels if i not in named]
     note = f"Too crowded for a name: {', '.join(left)}." if left else ""
     x = "Tracking error, RMS, bp per bar, log scale"

@@ -239,7 +239,14 @@ def run_leaderboard(
         entrants=tuple(taking_part),
     )
     about = {
-        name: {"bars": p.n_bars, "assets": p.n_assets, "first": p.day(0), "last": p.day(-1), "bars_per_year": p.periods_per_year}
+        name: {
+            "bars": p.n_bars,
+            "assets": p.n_assets,
+            "first": p.day(0),
+            "last": p.day(-1),
+            "bars_per_year": p.periods_per_year,
+            "opens": p.open is not None,
+        }
         for name, p in panels.items()
     }
     opened = {data[name]: panel for name, panel in panels.items()}

@@ -38,19 +38,21 @@ REASONS = (
 #: Ratios within this of one are no difference.
 SAME = 0.02
 SURVIVORS = (
-    "Survivorship bias: the members of most of these markets were chosen with hindsight, and the prices of many include "
-    "dividends that their price index does not. Any long-only portfolio of such names tends to beat the index. Judge returns "
-    "against `equal-weight`, `buy-and-hold` and the other trackers on the same market, never against zero."
+    "Survivorship bias: where names were chosen because of what they are today, or prices include dividends that the index does "
+    "not, any long-only portfolio of them tends to beat the index. Judge returns against `equal-weight`, `buy-and-hold` and the "
+    "other trackers on the same market, never against zero."
 )
-EXPLAINED = (
-    "TE: root mean square of the return of the account minus that of the index, bp per bar, with its 95 % interval. "
-    "Verdict: against the reference on the same bars, adjusted for all pairs; a star: cannot be told from the best. "
+#: What the columns mean: errors, verdicts as a star marks them, and the others.
+ERRORS = "TE: root mean square of the return of the account minus that of the index, bp per bar, with its 95 % interval."
+STARRED = "Verdict: against the reference on the same bars, adjusted for all pairs; a star: cannot be told from the best."
+OTHERS = (
     "Tracking difference: final value of the account minus that of the index, per unit invested, over the scored bars. "
     "Turnover: bought plus sold, of the account, per bar. Net excess: log return over the index, per year. It comes from one run "
     "for all costs: the turnover times the cost is taken off. Names: held on average. Time: wall clock of the whole run on one "
     "thread, "
     "with whatever else the machine did meanwhile; python -m benchmarks ensemble compares side by side."
 )
+EXPLAINED = f"{ERRORS} {STARRED} {OTHERS}"
 
 
 def cells(row: Row, *, judged: bool = True) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from tracker_strategies.analysis.pages.page import Cell, Table, Tile, render, wr
 from tracker_strategies.research.reproductions.verdicts import CONFIRMED, NOT_CONFIRMED, all_claims, criteria, tally
 
 COLOURS = (PORTFOLIO, INDEX, *OTHERS, LOSS)
+
+_RAISED = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
 class Section(NamedTuple):
@@ -108,6 +111,14 @@ def _figures(result: Mapping[str, Any]) -> Section:
     return Section("Figures", drawn, tables)
 
 
+def power_words(value: float) -> str:
+    """A figure of a logarithmic axis: 0.01, 1,000, and powers of ten beyond ten thousand as such."""
+    exponent = round(math.log10(value))
+    if abs(exponent) > 4 and math.isclose(value, 10.0**exponent):
+        return f"10{str(exponent).translate(_RAISED)}"
+    return f"{value:,.6g}"
+
+
 def _chart(title: str, lines: Mapping[str, Sequence[Sequence[float]]], x: str, y: str) -> Chart:
     """Curves over their first coordinate; a logarithmic axis when they span more than two powers of ten."""
     figure, (ax,) = panels(dates=False)
@@ -117,7 +128,7 @@ def _chart(title: str, lines: Mapping[str, Sequence[Sequence[float]]], x: str, y
         curve(ax, line[:, 0], line[:, 1], colour)
     if values.min() > 0.0 and values.max() > 100.0 * values.min():
         ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_words(value)))
         ax.yaxis.set_minor_locator(NullLocator())
         y += ", log scale"
     ax.xaxis.set_major_locator(MaxNLocator(6, prune="upper"))

@@ -76,8 +76,12 @@
 
   /* Names at the right ends of the lines that are shown, as near to them as they fit below each other. */
   const TITLES = { excess: "Cumulated log return", error: "Tracking error", drawdown: "Below its own best", growth: "Value of 100, log scale" };
-  const MOST_LETTERS = 12, LINE = 13;
-  const short = (name) => (name.length > MOST_LETTERS ? name.slice(0, MOST_LETTERS - 1) + "\u2026" : name);
+  const LINE = 13;
+  const short = (name) => { /* candidates of a sweep differ in their values: "apas eps=0.001, lam=0.01" is "apas 0.001 0.01" */
+    const most = document.documentElement.clientWidth < 560 ? 12 : 17;
+    const brief = name.length > most ? name.replace(/[^\s,()=]+=/g, "").replaceAll(", ", " ") : name;
+    return brief.length > most ? brief.slice(0, most - 1) + "\u2026" : brief;
+  };
   const font11 = (ratio) => `${11 * ratio}px ${getComputedStyle(document.body).fontFamily}`;
   const pen = document.createElement("canvas").getContext("2d");
   const room = () => {
@@ -93,7 +97,7 @@
     const told = shownEnds.slice(0, most), step = LINE * ratio;
     told.forEach((end, k) => (end.y = k ? Math.max(end.at, told[k - 1].y + step) : end.at));
     for (let k = told.length - 1, low = top + height; k >= 0; k--, low -= step) told[k].y = Math.min(told[k].y, low);
-    u.labels = told.map((end) => ({ name: end.name, y: end.y / ratio }));
+    u.root.dataset.names = JSON.stringify(told.map((end) => end.name)); /* what the canvas says, for readers of the page's tree */
     u.ctx.save();
     u.ctx.font = font11(ratio);
     u.ctx.fillStyle = u.ctx.strokeStyle = palette.soft;
@@ -263,11 +267,11 @@
       const label = svg("text", { class: "point-label" }, p.name.length > 28 ? p.name.slice(0, 27) + "\u2026" : p.name);
       place.append(label);
       const width = label.getComputedTextLength(), high = 11 * type;
-      /* Right, left, above, below or between, off the line if possible, wherever nothing stands yet; nowhere, if it is too crowded. */
+      /* Right, left, above, below or between, off the line, wherever nothing stands yet; nowhere, if it is too crowded. */
       const spots = [[10, 4], [-10 - width, 4], [-width / 2, -10], [-width / 2, 8 + high], [8, -7], [8, 5 + high], [-8 - width, -7], [-8 - width, 5 + high]]
         .map(([dx, dy]) => [X(p.te) + dx, Y(p.other) + dy]);
-      const free = (others) => ([x, y]) => x > 2 && x + width < 574 && y > high && !others.some((t) => x < t[2] && x + width > t[0] && y - high < t[3] && y + 2 > t[1]);
-      const spot = spots.find(free([...taken, ...line])) ?? spots.find(free(taken));
+      const spot = spots.find(([x, y]) => x > 2 && x + width < 574 && y > high
+        && ![...taken, ...line].some((t) => x < t[2] && x + width > t[0] && y - high < t[3] && y + 2 > t[1]));
       if (!spot) {
         label.remove();
         continue;

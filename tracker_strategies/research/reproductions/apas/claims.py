@@ -212,7 +212,7 @@ def theorem_2(rounds: int = 600) -> dict[str, Any]:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "\u2212")
+    return f"{value:+z.3f}".replace("-", "\u2212")
 
 
 def _each(values: Any, scale: float, digits: int) -> str:

@@ -58,7 +58,7 @@ def _mdte(value: float) -> str:
 
 
 def _return(value: float) -> str:
-    return f"{value:.3f}".replace("-", "\u2212")
+    return f"{value:z.3f}".replace("-", "\u2212")
 
 
 def _with_error(show: Callable[[float], str], row: Mapping[str, Any], key: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.timing import FillMode
 
 
 def canonical(value: Any) -> Any:
@@ -64,8 +65,13 @@ def limits_in_words(limits: Mapping[str, Any]) -> str:
 
 
 def setting_words(told: Mapping[str, Any]) -> str:
-    """``sample, fill=next_open, 5 bp costs``: a setting in words."""
+    """``sample, fills at the next open, 5 bp costs``: a setting in words."""
     costs = CostModel(**json.loads(told["costs"])).in_words()
     part = "" if told["part"] in ("whole", "test") else f", {told['part']}"
     limits = limits_in_words(json.loads(told.get("mandate") or "{}"))
-    return f"{told['data']}, fill={told['fill']}, {costs}{part}" + (f", {limits}" if limits else "")
+    return f"{told['data']}, {fill_words(told)}, {costs}{part}" + (f", {limits}" if limits else "")
+
+
+def fill_words(told: Mapping[str, Any]) -> str:
+    """``fills at the next open``: when the orders of a setting fill. Whether prices have opens is told by tunings only."""
+    return FillMode.parse(told["fill"]).in_words(opens=told.get("opens"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from tracker_strategies.analysis.pages.charts import (
     pareto,
     percent_axis,
 )
+from tracker_strategies.analysis.pages.words import minus
 from tracker_strategies.research.sweeps.judging.results import Entry, Setting
 from tracker_strategies.strategies.registry import default_params, load_strategy
 
@@ -94,11 +96,13 @@ def short(value: float) -> str:
 
 def _write_values(ax: Axes, mean: FloatArray, mesh: Any) -> None:
     colours = mesh.cmap(mesh.norm(mean))
+    largest = float(np.nanmax(np.abs(mean)))
+    places = min(max(3 - math.floor(math.log10(largest)), 0), 6) if largest > 0.0 else 0  # four digits, the same in all cells
     dark = colours[..., :3] @ np.array([0.299, 0.587, 0.114]) < 0.55
     for (r, c), value in np.ndenumerate(mean):
         if np.isfinite(value):
             ink = "#fffffe" if dark[r, c] else "#111111"  # pure white and black would be left to the page
-            ax.text(c + 0.5, r + 0.5, f"{value:.4g}", color=ink, ha="center", va="center", fontsize=9.5)
+            ax.text(c + 0.5, r + 0.5, minus(f"{value:z.{places}f}"), color=ink, ha="center", va="center", fontsize=9.5)
 
 
 def frontier(
@@ -141,7 +145,8 @@ def frontier(
     percent_axis(ax.yaxis)
     rows = sorted(shown)
     points = [*at, *zip(te[rows].tolist(), other[rows].tolist(), strict=True)]
-    point_labels(ax, points, dict(enumerate(baselines)), SOFT)
+    joined = list(zip(te[edge].tolist(), other[edge].tolist(), strict=True)) if len(edge) > 1 else []
+    point_labels(ax, points, dict(enumerate(baselines)), SOFT, line=joined)
     return finish(figure, title, legend, note + beyond, y=y, x="Tracking error, RMS, bp per bar", ends=())
 
 
@@ -149,7 +154,7 @@ def charts(
     setting: Setting, baselines: Mapping[str, Entry], axes: tuple[str, str] | None, years: float | None = None
 ) -> list[Chart]:
     """All charts of one setting; returns are per year where it is known how many years are scored."""
-    place = f"{setting.about['data']}, {setting.about['fill']}"
+    place = setting.about["data"]
     drawn = [
         frontier(
             setting,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tracker_strategies.analysis.inference.objectives import Objective, units
 from tracker_strategies.analysis.pages.charts import chart_style
-from tracker_strategies.analysis.pages.judged import decimals, p_words
+from tracker_strategies.analysis.pages.judged import KINDS, decimals, p_words
 from tracker_strategies.analysis.pages.page import Cell, Table, Tile, Word, render
 from tracker_strategies.analysis.pages.words import minus
 from tracker_strategies.research.sweeps.asking.values import in_words, setting_words
@@ -69,25 +69,21 @@ def _tiles(told: Mapping[str, Any], objective: Objective) -> list[Tile]:
     """The verdict in large letters."""
     if not told["best"]:
         return []
-    scale, unit = units(objective)
+    scale, _ = units(objective)
+    unit, per = ("bp", "per bar; ") if objective.path == "active" else ("%", "")
     best, floor = told["best"][0], told.get("p_floor", 0.0)
     low, high = best["interval"]
     name = f"{best['strategy']} {in_words(best['params'])}".strip()
     digits = decimals(scale * low, scale * high)
     own, low, high = (f"{scale * value:.{digits}f}" for value in (best[objective.name], low, high))
-    words = f"{unit}; 95\u202f% interval {minus(low)} to {minus(high)}: {name}"
-    boxes = [Tile(objective.words[0].upper() + objective.words[1:], Cell(minus(own), value=own), (words,))]
+    words = f"{per}95\u202f% interval {minus(low)} to {minus(high)}\u202f{unit}: {name}"
+    boxes = [Tile(objective.words[0].upper() + objective.words[1:], Cell(f"{minus(own)}\u202f{unit}", value=own), (words,))]
     for other, v in best["versus"].items():
         digits = decimals(scale * v["low"], scale * v["high"])
-        ahead, sure = f"{scale * v['delta']:+.{digits}f}", v["p"] < told["level"]
-        word = Cell("distinguishable", kind="good") if sure else Cell("not distinguishable", kind="bad")
-        boxes.append(
-            Tile(
-                f"Ahead of {other}",
-                Cell(minus(ahead), value=ahead),
-                (f"{unit}; ", word, f" from {other}; p {p_words(v['p'], floor)}"),
-            )
-        )
+        ahead = f"{scale * v['delta']:+.{digits}f}"
+        word = Cell(v["verdict"], kind=KINDS.get(v["verdict"], "open"))
+        words = f"; p {p_words(v['p'], floor)}"
+        boxes.append(Tile(f"Ahead of {other}", Cell(f"{minus(ahead)}\u202f{unit}", value=ahead), (per, word, words)))
     return boxes
 
 

@@ -118,6 +118,7 @@ def findings(tuned: Tuned, path: RunRecord, base: Mapping[str, RunRecord], draws
         "turnover_budget": tuning.turnover_budget,
         "data": tuned.context.data.source,
         "fill": tuned.context.fill,
+        "opens": tuned.panel.open is not None,
         "costs": json.dumps(asdict(tuned.context.costs)),
         "part": "test",
         "days": [str(path.dates[1])[:10], str(path.dates[-1])[:10]],
