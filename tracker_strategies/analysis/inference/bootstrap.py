@@ -69,16 +69,7 @@ class Resamples:
         self.n_bars, self.draws = n_bars, draws
         self._together = -(-n_bars // _MOST_PIECES)
         n = -(-n_bars // self._together)
-        stay = 1.0 - min(1.0, self._together / block_length(n_bars))
-        steps = np.arange(n)
-        self._extra = np.empty((draws, n))  # how often each piece was drawn, less one
-        for row in self._extra:
-            jumps = rng.random(n) >= stay
-            jumps[0] = True
-            first = np.flatnonzero(jumps)
-            drawn = np.repeat(rng.integers(n, size=len(first)) - first, np.diff(first, append=n)) + steps
-            row[:] = np.bincount(np.where(drawn < n, drawn, drawn - n), minlength=n)
-        self._extra -= 1.0
+        self._extra = _times_drawn(n, draws, min(1.0, self._together / block_length(n_bars)), rng) - 1.0
 
     def deviations(self, u: FloatArray, bars: NDArray[np.intp] | None = None) -> FloatArray:
         """(draws, K) by how much the mean over bars of each row of u (K, T) moves in each draw.
@@ -91,6 +82,28 @@ class Resamples:
         centred = u - u.mean(axis=1, keepdims=True)
         sums = centred if self._together == 1 else np.add.reduceat(centred, starts, axis=1)
         return np.asarray(extra @ sums.T / u.shape[1])
+
+
+def _times_drawn(n: int, draws: int, leave: float, rng: np.random.Generator) -> NDArray[np.int16]:
+    """(draws, n) how often each of n pieces is in each draw: blocks from a piece drawn at random, ended after each with
+    probability `leave`, until there are n. Only where blocks begin and end is noted, and added up along the pieces.
+    """
+    lengths = np.empty((draws, 0), dtype=np.int64)
+    while not lengths.size or lengths.sum(axis=1).min() < n:
+        size = (draws, math.ceil(n * leave + 4.0 * math.sqrt(n * leave)))
+        more = np.ceil(rng.standard_exponential(size) / -math.log1p(-leave)) if leave < 1.0 else np.ones(size)
+        lengths = np.hstack([lengths, more.astype(np.int64)])
+    after = lengths.cumsum(axis=1)
+    row, block = np.nonzero(after - lengths < n)
+    first = rng.integers(n, size=len(row))
+    end = first + lengths[row, block] - np.maximum(after[row, block] - n, 0)
+    around = end > n  # the end is joined to the start
+    times = np.zeros((draws, n + 1), dtype=np.int16)
+    times[:, 0] = np.bincount(row[around], minlength=draws)
+    flat, row = times.ravel(), row * (n + 1)
+    np.add.at(flat, row + first, np.int16(1))
+    np.subtract.at(flat, row + np.where(around, end - n, end), np.int16(1))
+    return np.cumsum(times, axis=1, out=times)[:, :n]
 
 
 @dataclass(frozen=True, eq=False)
