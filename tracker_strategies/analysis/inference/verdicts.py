@@ -1,4 +1,4 @@
-r"""Which run is better, and is it real: intervals, paired differences with verdicts, and all that cannot be told from the best.
+r"""Which run is better, and is it real: intervals, verdicts on pairs, and all runs that cannot be distinguished from the best.
 
 Runs on the same T bars with errors :math:`e_{k,t}` are compared by :math:`u_k = e_k^2` (or, for other objectives, by what those
 are the mean of). A pair is tested on :math:`d_t = u_{1,t} - u_{2,t}` (Diebold-Mariano): what both runs have in common on a bar is
@@ -72,7 +72,7 @@ class Judged:
     figure, low, high : float
         The objective and its 95 % interval; NaN where there are too few bars.
     among_best : bool
-        Whether it cannot be told from the best run.
+        Whether it cannot be distinguished from the best run.
     versus : Versus or None
         None for the reference itself.
     """

@@ -45,7 +45,7 @@ def judged_table(judged: Mapping[str, Judged], periods_per_year: float | None = 
     for run in judged.values():
         yearly = f"; {percent(annualised(run.figure, periods_per_year), 2)} per year" if periods_per_year is not None else ""
         te = Cell(number(1e4 * run.figure), f"{_span(run.low, run.high)}{yearly}", run.figure)
-        best: Word = Cell("cannot be told from the best", kind="good") if run.among_best else ""
+        best: Word = Cell("cannot be distinguished from the best", kind="good") if run.among_best else ""
         if run.versus is None:
             rows.append([run.name, te, "", "", "reference", best])
             continue

@@ -62,13 +62,13 @@ def tearsheet(
     run : RunRecord, path-like or Strategy
         A record; the folder of a run, of which the scored part is shown; or a strategy that ``cerebro.run`` has returned, with a
         TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``. With several targets the figures are against their
-        blend, and a table has those against each, as have the charts of active return and a QuantStats part each.
+        blend, and a table has those against each, as have the charts of excess return and a QuantStats part each.
     path : path-like
         File to write; missing folders are made, an older file is replaced in one step.
     title : str, optional
         Heading, default "<strategy> tracks <targets>". Any text: it is escaped.
     baselines : sequence of RunRecord
-        Other runs on the same bars and target, set beside this one in a table and in the chart of active return. One that got to
+        Other runs on the same bars and target, set beside this one in a table and in the chart of excess return. One that got to
         its target later has fewer bars, one that never did is left out.
     beside : str
         Heading of that table.
@@ -241,7 +241,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars T, here ", own("n_bars")),
         "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
-        "active_drawdown": (fell if deepest else "never behind its own best",),
+        "active_drawdown": (fell if deepest else "always at its maximum",),
         "beta": (in_interval(slope.low, slope.high, number),),
         "r_squared": (in_interval(fit.low, fit.high, lambda v: number(v, 4)),),
         "holding_years": (holding_words(traded),),

@@ -167,7 +167,7 @@
     return u;
   };
 
-  /* Values beside the names of the runs: those under the pointer, or the active returns at the end of what is shown. */
+  /* Values next to the names of the runs: those under the pointer, or the excess returns at the end of what is shown. */
   const tell = (chart) => {
     if (!charts.length) return;
     const pointed = chart?.cursor.idx != null, u = pointed ? chart : charts[0];

@@ -241,7 +241,7 @@ def lead_of(results: Results) -> str:
         words += " Of several seeds: the mean of their active returns, the root mean square of their tracking errors."
     if any(len(own) < setting.n_seeds for setting in shown for own in _windows(setting)):
         words += (
-            " Where not all seeds were scored on the same bars, one window stands after the other: the active return is the mean"
+            " Where not all seeds were scored on the same bars, the windows follow each other: the active return is the mean"
             " over all seeds, to which those without the window add nothing, the tracking error is that of the seeds with it."
         )
     return words

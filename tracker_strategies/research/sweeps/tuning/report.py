@@ -233,4 +233,4 @@ def _excess_chart(path: RunRecord, base: Mapping[str, RunRecord]) -> Chart:
         legend.append((name, colour))
     ax.axhline(0.0, color=SOFT, linewidth=0.8)
     percent_axis(ax.yaxis)
-    return finish(figure, "Out-of-sample active return", legend, y="Cumulated log return over the index")
+    return finish(figure, "Out-of-sample excess return", legend, y="Cumulated log return over the index")
