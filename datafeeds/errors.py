@@ -6,7 +6,7 @@ nothing: the mathematics may use it without dragging pandas along.
 
 
 class TrackerError(Exception):
-    """Root of every error that a user can cause and correct. The command line prints it on one line and exits with code 2."""
+    """Base of every error that a user can cause and correct. The command line prints it on one line and exits with code 2."""
 
 
 class DataError(TrackerError, ValueError):
@@ -14,7 +14,7 @@ class DataError(TrackerError, ValueError):
 
 
 class UniverseError(TrackerError, ValueError):
-    """A symbol or a target that was asked for is absent, repeated or of the wrong kind."""
+    """A requested symbol or target is absent, repeated or of the wrong kind."""
 
 
 class ParameterError(TrackerError, ValueError):
@@ -22,7 +22,7 @@ class ParameterError(TrackerError, ValueError):
 
 
 class OutputError(TrackerError, OSError):
-    """A result cannot be written where it was asked for. Nothing half-written is left behind."""
+    """A result cannot be written to the place that was given. Nothing half-written is left behind."""
 
 
 class LockedError(TrackerError, RuntimeError):
@@ -30,7 +30,7 @@ class LockedError(TrackerError, RuntimeError):
 
 
 class TrackerWarning(UserWarning):
-    """Root of every warning of the project: a user should know of it, and the run continues."""
+    """Base of every warning of the project. The run continues."""
 
 
 class OldNameWarning(TrackerWarning, FutureWarning):

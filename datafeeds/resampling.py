@@ -17,7 +17,7 @@ _MONDAY = np.datetime64("1970-01-05", "D")
 
 
 def resample(panel: MarketPanel, to: str) -> MarketPanel:
-    """The panel with one bar per hour, day, week (Monday to Sunday) or month, or per so many minutes or hours.
+    """The panel with one bar per hour, day, week (Monday to Sunday) or month, or per given number of minutes or hours.
 
     A coarse bar has the first open, the highest high, the lowest low, the last close and the whole volume of the asset's bars in
     the period; a panel of closes is one of flat bars, so its coarse bars have all four prices too. An asset without a bar in the
@@ -84,7 +84,7 @@ def _periods(dates: NDArray[np.datetime64], wanted: BarLength) -> tuple[NDArray[
 
 
 def stamped_at_end(panel: MarketPanel) -> MarketPanel:
-    """The panel with bars that were dated by their start dated by their end, as everything here and backtrader takes them.
+    """The panel with dates at the end of bars instead of their start, which is the convention here and in backtrader.
 
     Many sources date the minute from 9:30 to 9:31 by 9:30. Bars of a day or longer stay as they are.
 
@@ -98,7 +98,7 @@ def stamped_at_end(panel: MarketPanel) -> MarketPanel:
     Raises
     ------
     DataError
-        For irregular bars, whose ends are not told by their starts.
+        For irregular bars, whose ends do not follow from their starts.
     """
     length = panel.bar_length
     if not length.intraday:

@@ -46,7 +46,7 @@ _YAHOO = re.compile(r"yahoo:(?P<tickers>.+?):(?P<start>\d{4}-\d\d-\d\d)(?::(?P<e
 def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> MarketPanel:
     """Read a wide file of prices: the first column is the date, every other column is one series.
 
-    CSV (comma separated, UTF-8, plain or gzipped) and Parquet are told apart by their content. In a CSV an empty field, `NA`,
+    CSV (comma separated, UTF-8, plain or gzipped) and Parquet are distinguished by their content. In a CSV an empty field, `NA`,
     `NaN` or `null` is a missing price. Numbers are read to the nearest double, so that a panel written with
     ``panel.to_frame().to_csv(path)`` or ``.to_parquet(path)`` comes back with the same fingerprint.
 
@@ -117,13 +117,13 @@ def open_source(
     decimal: str | None = None,
     calendar: str | None = None,
 ) -> MarketPanel:
-    """The panel that a SOURCE of the command line stands for, or that frames in memory hold.
+    """The panel of a SOURCE, as on the command line, or of frames in memory.
 
     Parameters
     ----------
     source : {"sample", "synthetic[:KEY=VALUE,...]", "yahoo:TICKERS:START[:END]"}, path, DataFrame or mapping
         The bundled prices, :func:`synthetic_market`, with arguments or its defaults, Yahoo, or files: a wide CSV or Parquet file
-        (:func:`read_panel`), one with two layers of names as yfinance writes it, a long table, told by its columns
+        (:func:`read_panel`), one with two layers of names as yfinance writes it, a long table, recognised by its columns
         (:func:`~datafeeds.read_long_table`), a sheet of an Excel workbook (``FILE.xlsx:Sheet``), a zip archive with one table, or
         a folder with one file per ticker (:func:`~datafeeds.read_ticker_folder`). A file that is really called `sample` is
         reached as `./sample`. Frames are read alike: wide, with two layers of columns in either order, long, or a mapping of
@@ -133,7 +133,7 @@ def open_source(
         cache does not hold is fetched (:func:`datafeeds.yahoo_panel`): `yahoo:AAPL,MSFT:2015-01-01`. Everything else is for
         the command `tracker fetch`, which writes a file.
     targets : str, Series, or sequence of them, default "INDEX"
-        Column(s) to track, levels as a series, or ``FILE:COLUMN``. The synthetic market has as many indices as are asked for:
+        Column(s) to track, levels as a series, or ``FILE:COLUMN``. The synthetic market has as many indices as are named:
         `INDEX`, `INDEX2`, `INDEX3`, ...
     gaps : {"error", "freeze"}
         For files: see :func:`read_panel`.
@@ -146,7 +146,7 @@ def open_source(
     renames : path, optional
         Ticker changes: see :func:`~datafeeds.universe.renames.rename`.
     clean : {"flag", "drop", "winsorise"}, optional
-        Look for bad prices, before members are told apart, and keep the report as the panel's attribute `cleaning`: see
+        Look for bad prices, before members are selected, and keep the report as the panel's attribute `cleaning`: see
         :func:`~datafeeds.cleaning.cleaner.clean`. By default prices are taken as they are.
     index : Series, DataFrame or path, optional
         Levels of the index, where they are not among the prices: ``FILE`` or ``FILE:COLUMN``. It is called as `targets` says, or

@@ -173,7 +173,7 @@ class Turnover(TrackerObserver):
         self._account, self._before, self._early = AccountWatch(self._owner), math.nan, 0.0
 
     def next(self) -> None:
-        """One turn of the engine. What fills on a turn without a bar counts on the next one."""
+        """One turn of cerebro. Fills on a turn without a bar are counted on the next bar."""
         fills = self._owner.route.fills()
         self._early += 0.0 if fills is None else fills.traded
         super().next()

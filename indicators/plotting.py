@@ -18,7 +18,7 @@ from tracker_strategies.errors import DataError, OutputError, ParameterError
 def plot_to_file(
     cerebro: Any, path: str | Path, *, width: float = 14.0, height: float = 9.0, dpi: int = 110, **options: Any
 ) -> Path:
-    """Draw what ``cerebro.plot`` draws into image files, after ``cerebro.run``.
+    """Write the figures of ``cerebro.plot`` to image files, after ``cerebro.run``.
 
     Works with and without a display, leaves the caller's matplotlib backend as it was and closes its figures.
 

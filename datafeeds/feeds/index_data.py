@@ -21,7 +21,7 @@ MAX_PLOTTED = 6
 
 
 class IndexData:
-    """A panel and its way into backtrader.
+    """A panel and its backtrader feeds.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class IndexData:
         return cls(yahoo_panel(index, tickers, start, end, **options))
 
     def feeds(self) -> list[PanelFeed]:
-        """New feeds with a clock of their own: targets first (so that ``data0`` is the index), then the assets in order."""
+        """New feeds with their own clock: targets first (so that ``data0`` is the index), then the assets in order."""
         first, *others = self._target_feeds()
         first.clock.assets = None
         return [first, *others, *map(first.sibling, self.panel.symbols)]

@@ -26,7 +26,7 @@ BAR_PARTS = ("open", "high", "low", "volume")
 
 @dataclass(frozen=True, eq=False)
 class Market:
-    """One exchange: some series on its own calendar, when it closes, and what it is quoted in.
+    """One exchange: its series, calendar, closing time and currency.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class ExchangeRate:
     Parameters
     ----------
     rates : Series or path
-        Positive numbers, with dates as the index; the calendar is its own. Of a file the only column beside the dates is taken.
+        Positive numbers, with dates as the index; the calendar is its own. Of a file the only column besides the dates is taken.
     timezone, close : str, default "Europe/London", "16:00"
         When the rate of a day is known: the default is the hour of the London fixing. A rate that is noted at the close of New
         York is not known to a decision made at that close a minute earlier.

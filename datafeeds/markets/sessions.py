@@ -22,7 +22,7 @@ class SessionReport:
     ----------
     exchange : str
     bars : {"intraday", "daily", "weekly", "monthly"}
-        What the distance of the dates says.
+        What follows from the distance of the dates.
     expected : int
         Sessions; weeks or months with a session, for weekly and monthly bars.
     missing : tuple of ISO dates

@@ -28,8 +28,8 @@ def read_long_table(
 ) -> MarketPanel:
     """Read a CSV (plain or gzipped) or Parquet file with the columns date, ticker, close, and any of open, high, low, volume.
 
-    Columns may stand in any order and be written in any case (`Adj Close` is `adj_close`); rows may stand in any order; columns
-    of another name are ignored. A row without a close is no bar.
+    Columns may be in any order and case (`Adj Close` is `adj_close`); rows may be in any order; columns
+    of another name are ignored. A row without a close is not a bar.
 
     Parameters
     ----------
@@ -66,10 +66,10 @@ def long_frames(file: Path, adjust: str = "split") -> Frames:
 def read_ticker_folder(
     path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error", adjust: str = "split"
 ) -> MarketPanel:
-    """Read a folder of CSV or Parquet files, one per ticker and called after it: `AAPL.csv`, `BRK.B.parquet`, `^GSPC.csv.gz`.
+    """Read a folder of CSV or Parquet files, one per ticker, named after it: `AAPL.csv`, `BRK.B.parquet`, `^GSPC.csv.gz`.
 
     Each holds a date column and a close, or a whole bar, as a long table has them (see
-    :func:`read_long_table`, also for the parameters); a file with one column beside its dates needs no
+    :func:`read_long_table`, also for the parameters); a file with one column besides its dates needs no
     name for it. Files with another ending, and those whose name begins with a dot or an underscore, are left alone.
     A `.txt` is read if it has a date and a close, as those of Stooq have.
 

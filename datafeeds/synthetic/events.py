@@ -21,7 +21,7 @@ BAD_PRINT_FACTOR = 10.0
 
 @dataclass(frozen=True)
 class MarketEvent:
-    """One thing that was done to the clean prices.
+    """One event that was added to the clean prices.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _LEAST = {"n_assets": 1, "n_bars": 2, "n_indices": 1}
 
 @dataclass(frozen=True, eq=False)
 class SyntheticMarket:
-    """A market and the truth behind it.
+    """A simulated market and its true parameters.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SyntheticMarket:
     universe : Universe
         Betas, volatilities, drifts, sectors, exchanges.
     events : tuple of MarketEvent
-        Everything that was asked for, with the cells it touches.
+        All events that were requested, with the cells that they change.
     """
 
     panel: MarketPanel
@@ -92,7 +92,7 @@ def simulate_market(
     start: str = "2015-01-02",
     freq: str = "B",
 ) -> SyntheticMarket:
-    r"""Draw a market from a factor model with heavy tails, and one or several capitalisation-weighted indices of it.
+    r"""Simulate a market by a factor model with heavy tails, with one or several capitalisation-weighted indices.
 
     Log returns are
 
@@ -206,7 +206,7 @@ def _like(draw: Callable[P, SyntheticMarket]) -> Callable[[Callable[..., MarketP
 
 @_like(simulate_market)
 def synthetic_market(*args: Any, **options: Any) -> MarketPanel:
-    """The panel of :func:`simulate_market`, which explains every parameter, without the truth behind it."""
+    """The panel of :func:`simulate_market`, which documents every parameter, without its true parameters."""
     return simulate_market(*args, **options).panel
 
 

@@ -19,7 +19,7 @@ def read_index_weights(path: str | os.PathLike[str]) -> dict[str, dict[str, floa
     Returns
     -------
     dict
-        From ISO dates to symbols and their weights, as they stand in the file. A file without dates has the one key ``""``.
+        From ISO dates to symbols and their weights, as in the file. A file without dates has the one key ``""``.
 
     Raises
     ------

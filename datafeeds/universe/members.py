@@ -89,7 +89,7 @@ def with_members(panel: MarketPanel, members: Members, renames: Sequence[Rename]
     ----------
     panel : MarketPanel
     members : path, mapping of symbol to (from, to) pairs, or sequence of Spell
-        See :func:`read_members`. In a mapping None stands for an open end.
+        See :func:`read_members`. In a mapping None means an open end.
     renames : sequence of Rename
         Spells under an old name that began before its change count for the new one.
 

@@ -16,7 +16,7 @@ from datafeeds.readers.columns import dates_of, find_parts, names_of, naming, re
 
 
 class Rename(NamedTuple):
-    """From `date` on, the company that was quoted as `old` is quoted as `new`."""
+    """From `date` on, the company with the ticker `old` has the ticker `new`."""
 
     old: str
     new: str

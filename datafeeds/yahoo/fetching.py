@@ -164,12 +164,12 @@ class FetchedPrices:
 
     @property
     def end(self) -> date:
-        """The last day on which every series is known: nothing is taken for a halt that was only not fetched yet."""
+        """The last day on which every series is known, so that a day that was not fetched yet is not taken for a halt."""
         covered = min(kept.covered_until for kept in self.series.values())
         return covered if self.asked_end is None else min(covered, self.asked_end)
 
     def check(self, policy: str = "strict") -> None:
-        """Raise :class:`FetchError` when a series is missing that `policy` does not allow to be missing."""
+        """Raise :class:`FetchError` if a series is missing, unless `policy` allows it."""
         check_choices("split", policy)
         failed = self.report.failed
         lost = [outcome for outcome in failed if outcome.ticker in self.indices]

@@ -64,7 +64,7 @@ class Outcome:
 
 
 class FetchReport(Sequence[Outcome]):
-    """Outcomes in the order in which the series were asked for."""
+    """Outcomes in the order in which the series were requested."""
 
     def __init__(self, outcomes: Sequence[Outcome] = ()) -> None:
         self._outcomes = list(outcomes)
@@ -83,7 +83,7 @@ class FetchReport(Sequence[Outcome]):
         return iter(self._outcomes)
 
     def of(self, ticker: str) -> Outcome:
-        """The outcome of one ticker; :class:`KeyError` when it was not asked for."""
+        """The outcome of one ticker; :class:`KeyError` if it was not requested."""
         return {outcome.ticker: outcome for outcome in self}[ticker]
 
     @property

@@ -18,7 +18,7 @@ MAX_NORM2 = 1e100
 
 
 class OnlineAlgorithm(Stateful, ABC):
-    r"""Weights that learn from one round (x_t, y_t) at a time.
+    r"""Base of the learners: weights that are updated with one round (x_t, y_t) at a time.
 
     A round: hold :math:`w_t`; see the returns :math:`x_t` of the assets and :math:`y_t` of the target; get :math:`w_{t+1}`
     from :meth:`update`.
@@ -184,7 +184,7 @@ class OnlineAlgorithm(Stateful, ABC):
         return None, 1.0
 
     def diagnostics(self) -> dict[str, float]:
-        """Return what a chart should show of the last round, as floats by name."""
+        """Return the diagnostics of the last round, as floats by name."""
         return {}
 
     def _may_refuse(self, masked: bool) -> bool:

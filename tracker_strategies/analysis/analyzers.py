@@ -45,7 +45,7 @@ class TrackingAnalyzer(bt.Analyzer):
     params = (("target", None),)
 
     def start(self) -> None:
-        """Find the targets, forget an earlier run."""
+        """Find the targets, drop the data of an earlier run."""
         targets = getattr(self.strategy, "targets", None)
         self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
         self.names = tuple(d._name for d in self.targets)
@@ -60,12 +60,12 @@ class TrackingAnalyzer(bt.Analyzer):
         self.blend = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.target.blend
 
     def stop(self) -> None:
-        """Let go of the engine: a result may travel to another process."""
+        """Drop the references to cerebro, because a result may be sent to another process."""
         self._entry = self.entry
         self.targets, self._tracker, self._rows = [], None, None
 
     def prenext(self) -> None:
-        """Bars before every feed has begun count too."""
+        """Bars before all feeds have begun count, too."""
         self.next()
 
     def next(self) -> None:
@@ -118,7 +118,7 @@ class TrackingAnalyzer(bt.Analyzer):
 
     @property
     def seen(self) -> NDArray[np.bool_] | None:
-        """(T, q) where an index has a level of its own; None when it has everywhere."""
+        """(T, q) where an index has its own level; None if it has one everywhere."""
         if not self._unseen:
             return None
         seen = np.ones((len(self._value), len(self.names)), dtype=bool)
@@ -151,7 +151,7 @@ class HoldingsAnalyzer(bt.Analyzer):
     params = (("orders", False), ("weights", True))
 
     def start(self) -> None:
-        """Find the assets, forget an earlier run."""
+        """Find the assets, drop the data of an earlier run."""
         strategy = self.strategy
         assets = _assets_of(strategy)
         self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in assets)
@@ -169,12 +169,12 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._held = HeldRows(len(self.symbols), keep=self.p.weights, see=see)
 
     def stop(self) -> None:
-        """Let go of the engine: a result may travel to another process."""
+        """Drop the references to cerebro, because a result may be sent to another process."""
         self._entry = self.entry
         self._rows = None
 
     def prenext(self) -> None:
-        """Bars before every feed has begun count too."""
+        """Bars before all feeds have begun count, too."""
         self.next()
 
     def next(self) -> None:
@@ -247,7 +247,7 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     @property
     def orders(self) -> pd.DataFrame:
-        """One row per fill, when they were asked for."""
+        """One row per fill, if fills were recorded."""
         return order_table(self._log, self.symbols)
 
     def get_analysis(self) -> OrderedDict[str, float]:

@@ -150,7 +150,7 @@ class RunRecord:
         """Returns of the account and of an index (None: of the blend of all) on the scored bars, from each on which it has a
         level to the next.
 
-        A holiday of the index is no return of zero: what the account earned meanwhile counts with the next level.
+        A holiday of the index is not a return of zero: what the account earned meanwhile counts with the next level.
         """
         which, rows = (part := self.part)._seen_rows(target)
         growth, index = part.growth[rows], part.index[rows][:, which]
@@ -235,7 +235,7 @@ class RunRecord:
 
     @property
     def begins_at_entry(self) -> bool:
-        """Whether the first row is the one at whose close the account got to its target, and not one that somebody chose."""
+        """Whether the first row is the one at whose close the account got to its target, and not one that was chosen."""
         row = (run := self.whole or self).entry.row
         return row is not None and bool(run.dates[row] == self.dates[0])
 
@@ -291,7 +291,7 @@ class RunRecord:
         return np.asarray(np.where(invested > 0.0, np.maximum(self.invested - invested, 0.0), 0.0))
 
     def metrics_by_target(self) -> dict[str, Any]:
-        """What ``metrics.json`` holds: the figures, what was asked for per year, and with several indices those against each."""
+        """What ``metrics.json`` holds: the figures, what was requested per year, and with several indices those against each."""
         found: dict[str, Any] = self.metrics() | goals_of(self)
         if len(self.targets) > 1:
             each = {name: self.metrics(j) for j, name in enumerate(self.targets)}

@@ -77,9 +77,9 @@ def record_of(
 ) -> RunRecord:
     """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``.
 
-    Bars per year are the strategy's ``bars_per_year``, or told from the dates, when they are not given. A DiagnosticsAnalyzer
+    Bars per year are the strategy's ``bars_per_year``, or inferred from the dates, when they are not given. A DiagnosticsAnalyzer
     ``diagnostics`` is used if there is one.
-    Costs are told where :func:`~tracker_strategies.execution.commission.charge` set them; ``kernels``
+    Costs are recorded where :func:`~tracker_strategies.execution.commission.charge` set them; ``kernels``
     (``algorithms.kernels.in_use()``) are for the record.
     """
     found = getattr(strategy, "analyzers", None)

@@ -33,7 +33,7 @@ class OrderPlan:
     foot : tuple of str
         Lines below the table: cash after, expected tracking error, limits, names that are not traded and why.
     notes : tuple of str
-        What a user should know about what was read and done.
+        Notes on what was read and done.
     """
 
     as_of: str

@@ -29,9 +29,9 @@ class CostModel:
     bps : float, default 0
         Commission in basis points of the traded value.
     per_share : float, default 0
-        Commission per share, in money.
+        Commission per share, in account currency.
     min_fee : float, default 0
-        Least commission of one order, in money.
+        Minimum commission per order, in account currency.
     slippage_bps : float, default 0
         How much worse than the quoted price an order fills, in basis points.
     """
@@ -79,7 +79,7 @@ class CostModel:
 
     @property
     def rates(self) -> tuple[float, float, float]:
-        """Basis points, money per share and the least fee."""
+        """Basis points, money per share and the minimum fee."""
         return self.bps, self.per_share, self.min_fee
 
     def in_words(self) -> str:
@@ -105,7 +105,7 @@ class CostModel:
         return np.where(size > 0.0, np.maximum(fee, self.min_fee), 0.0) if self.min_fee else np.asarray(fee)
 
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
-        """Change of cash when all orders fill: minus what is bought, plus what is sold, minus fees."""
+        """Change of cash when all orders fill: sells minus buys minus fees."""
         return self.outcome(deltas, prices)[0]
 
     def outcome(self, deltas: FloatArray, prices: FloatArray) -> tuple[float, float, float]:

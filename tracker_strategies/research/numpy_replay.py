@@ -111,7 +111,7 @@ def replay(
 ) -> RunRecord:
     """Run a strategy over a panel without cerebro. Arguments and result are those of :func:`tracker_strategies.runner.backtest`.
 
-    Cost: the learner's, and about twenty vector operations of length N a bar. Without the order log, the usual case (complete
+    Cost: the learner's, and about twenty vector operations of length N per bar. Without the order log, the usual case (complete
     panel, fractional shares, proportional costs, no limits) is three times faster still: see
     :mod:`~tracker_strategies.research._fast_replay`.
     """

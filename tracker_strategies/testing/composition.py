@@ -52,7 +52,7 @@ WAY_OUT = re.compile(r"\(n, (learner|members)=")
 
 
 def check_composition(make: Callable[[int, FeasibleSet], OnlineAlgorithm] | None = None, *, seed: int = 0) -> None:
-    """Raise an AssertionError that says which combination of wrappers around a learner breaks what.
+    """Raise an AssertionError that names a combination of wrappers around a learner which breaks a promise.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ class CheckError(TrackerError, AssertionError):
 
 
 class LookAheadError(CheckError):
-    """A result up to bar t changed when only the data after t did."""
+    """A result up to bar t changed although only data after t changed."""
 
 
 def require(kept: Any, words: str = "") -> None:

@@ -155,7 +155,7 @@ class FOBOS(_RootTime):
     )
 )
 class RDA(_RootTime):
-    r"""Regularised dual averaging: the answer to all gradients so far, not a step from the last weights.
+    r"""Regularised dual averaging: the weights are a function of all gradients so far, not a step from the last weights.
 
     .. math:: w_{t+1} = \arg\min_{w \in W}\; \eta \sum_{s \le t} g_s \cdot w + \eta\, t\, \varphi(w) + \tfrac{\sqrt t}{2} \|w\|^2
 

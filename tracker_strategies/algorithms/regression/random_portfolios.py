@@ -52,7 +52,7 @@ class RandomPortfolios(MomentLearner):
 
     Notes
     -----
-    A member holds the first `theta` names, of those that may be held, in a random order of its own: when a name leaves the next
+    A member holds the first `theta` names, of those that may be held, in its own random order: when a name leaves the next
     one in the order takes its place. If a name that may be held has no price in a round, all members stay as they are.
     Cost per round: the moments, O(N^2), and O(theta^3) for each member and exchange, all members at once. State: C, M, the
     weights of all members.

@@ -21,7 +21,7 @@ from tracker_strategies.errors import InputError, ParameterError
 
 
 class FeasibleSet(ABC):
-    """A closed convex set in R^n. `portfolio` tells whether all its points are long-only with a fixed sum."""
+    """A closed convex set in R^n. `portfolio` is whether all its points are long-only with a fixed sum."""
 
     kind: ClassVar[str]
     portfolio: ClassVar[bool] = False

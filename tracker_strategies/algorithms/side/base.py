@@ -45,7 +45,7 @@ class Round(NamedTuple):
     xx: float | None = None
 
     def drifted(self) -> Array:
-        r"""Return the weights after the returns of the round, :math:`w_i (1 + x_i)/(1 + w \cdot x)`: what is really held."""
+        r"""Return the weights after the returns of the round, :math:`w_i (1 + x_i)/(1 + w \cdot x)`: the weights really held."""
         growth = 1.0 + float(self.w.dot(self.x))
         if not growth > 0.0:
             raise InputError(f"the portfolio lost everything, 1 + w.x = {growth:g}: there are no holdings to compare with")
@@ -73,7 +73,7 @@ class SideInformation(ABC):
 
     @abstractmethod
     def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
-        """Add this term to `parts`; `nonnegative` tells that no weight will be negative."""
+        """Add this term to `parts`; `nonnegative` is whether no weight can be negative."""
 
     @abstractmethod
     def scaled(self, factor: float) -> SideInformation:
@@ -82,7 +82,8 @@ class SideInformation(ABC):
     def prox(self, v: Array, lam: float, W: FeasibleSet, at: Round) -> Array:
         r"""Return :math:`\arg\min_{w \in W} h_t(w) + \|w - v\|^2/(2\lambda)`, a new array in W.
 
-        Exact to rounding, except for user-defined terms and for group norms beside kinks or on sets other than the simplex.
+        Exact to rounding, except for user-defined terms and for group norms together with kinks, or on sets other than the
+        simplex.
         """
         parts = Parts()
         self.collect(parts, at, W.nonnegative)

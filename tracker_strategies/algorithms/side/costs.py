@@ -101,7 +101,7 @@ class WeightedL1(SideInformation):
 
 @register
 class GroupLasso(SideInformation):
-    r"""Few groups rather than many, :math:`h(w) = \sum_g \rho_g \|w_g\|_2`.
+    r"""A preference for few groups, :math:`h(w) = \sum_g \rho_g \|w_g\|_2`.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def refuse_ruin(x: Array) -> None:
 
 @register
 class NegativeLogReturn(SideInformation):
-    r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: prefer what has just risen (the term of the paper).
+    r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: prefers names that have risen (the paper's term).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class NegativeLogReturn(SideInformation):
         return (-self.weight / (1.0 + float(x.dot(w)))) * x
 
     def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
-        """Add the term, after a look at the returns."""
+        """Add the term, after a check of the returns."""
         parts.logs.append((self.weight, self._returns(at, nonnegative)))
 
     def _returns(self, at: Round, nonnegative: bool) -> Array:
@@ -114,7 +114,7 @@ class Linear(SideInformation):
 
 @register
 class AlphaSignal(SideInformation):
-    r"""A view on the assets that the user supplies in each round, :math:`h_t(w) = -a\, \alpha_t \cdot w`: more of high alpha.
+    r"""A view on the assets that you supply in each round, :math:`h_t(w) = -a\, \alpha_t \cdot w`: more of high alpha.
 
     :math:`\alpha_t` is the `signal` of ``update(x, y, signal=alpha)``; without one the term is zero in that round if `optional`.
 

@@ -126,7 +126,7 @@ def comparison(
     lead: str = "",
     against: str | None = None,
 ) -> Path:
-    """Write the page that compares runs and return where it is.
+    """Write the page that compares runs and return its path.
 
     Parameters
     ----------

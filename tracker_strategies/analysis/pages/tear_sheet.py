@@ -55,7 +55,7 @@ def tearsheet(
     beside: str = "Against baselines",
     remarks: Sequence[str] = (),
 ) -> Path:
-    """Write the tear sheet of a run and return where it is.
+    """Write the tear sheet of a run and return its path.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def tearsheet(
     title : str, optional
         Heading, default "<strategy> tracks <targets>". Any text: it is escaped.
     baselines : sequence of RunRecord
-        Other runs on the same bars and target, set beside this one in a table and in the chart of excess return. One that got to
-        its target later has fewer bars, one that never did is left out.
+        Other runs on the same bars and target, shown next to this one in a table and in the chart of excess return. One that got
+        to its target later has fewer bars, one that never did is left out.
     beside : str
         Heading of that table.
     remarks : sequence of str
-        Sentences that stand below the first figures.
+        Sentences below the first figures.
 
     Raises
     ------

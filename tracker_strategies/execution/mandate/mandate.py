@@ -16,7 +16,7 @@ from tracker_strategies.execution.mandate.reading import OTHERS, as_number, coun
 
 @dataclass(frozen=True)
 class Mandate:
-    """Limits on a portfolio. They hold in every decision of every strategy, or are refused before anything runs.
+    """Limits on a portfolio. They hold in every decision of every strategy, or are refused before the run.
 
     Weights are shares of the account, cash included, and may be written as 0.05 or "5%". Where a number is allowed, a mapping is
     allowed, too, with "*" for all others: ``{"*": 0.05, "AAPL": 0.08}``, or as text "*:5%,AAPL:8%".
@@ -70,7 +70,7 @@ class Mandate:
         the smallest trade.
     fees : mapping, optional
         What names or markets pay instead of what all pay: ``{"AAPL": {"bps": 1}, "*.T": {"bps": 8, "min_fee": 500}}``, or for a
-        market ``{"tokyo": {"names": ["7203.T"], "per_share": 2}}``. What a table does not say is as for all.
+        market ``{"tokyo": {"names": ["7203.T"], "per_share": 2}}``. What a table does not set is as for all names.
     """
 
     max_names: int | None = None
@@ -150,7 +150,7 @@ class Mandate:
 
     @property
     def is_free(self) -> bool:
-        """Whether it says nothing that could change a decision."""
+        """Whether it has no limit that could change a decision."""
         return not self.said(ignoring=("sectors", "unmapped", "cure", "headroom", "groups", "fees")) and not any(
             rules.get(key) for rules in (self.groups or {}).values() for key in ("max", "min", "max_names")
         )
@@ -176,7 +176,7 @@ class Mandate:
         return {name: every[name] for name in self.said()}
 
     def merged(self, given: Mapping[str, Any], *, other: str = "as params") -> Self:
-        """Return a mandate with more limits; the same one said twice with another value is refused."""
+        """Return a mandate with more limits; a limit that is given twice with different values is refused."""
         mine, both = self.said(), replace(self, **given)
         new = {name: value for name, value in both.said().items() if name in given}
         for name in mine.keys() & new.keys():

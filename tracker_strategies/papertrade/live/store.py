@@ -57,7 +57,7 @@ class PaperStore:
     poll : float, default 30
         Seconds between two looks for a new session.
     sessions : int, optional
-        End the run after so many sessions that it has decided about.
+        End the run after this number of decided sessions.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class PaperStore:
     # -- what cerebro asks of a store ----------
 
     def start(self, data: Any = None, broker: Any = None) -> None:
-        """Nothing to connect, every look is a connection of its own. A cerebro that cannot work is refused."""
+        """No connection is kept open. A cerebro that cannot work is refused."""
         if self._runs:
             raise PaperError("a PaperStore is for one run; make another one: it continues where this one ended")
         self._runs = True
@@ -104,15 +104,15 @@ class PaperStore:
         check_cerebro(self, cerebro)
 
     def stop(self) -> None:
-        """End the run at the next occasion."""
+        """End the run as soon as possible."""
         self._stopped = True
 
     def put_notification(self, message: str, *args: Any, **kwargs: Any) -> None:
-        """Tell the strategy (``notify_store``)."""
+        """Notify the strategy (``notify_store``)."""
         self._notes.append((message, args, kwargs))
 
     def get_notifications(self) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-        """What there is to tell."""
+        """Notifications that wait to be delivered."""
         notes = list(self._notes)
         self._notes.clear()
         return notes

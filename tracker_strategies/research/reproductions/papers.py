@@ -18,7 +18,7 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the experiments may be told: each takes of it what it knows.
+    """Options of the experiments; each uses those that it has.
 
     Parameters
     ----------

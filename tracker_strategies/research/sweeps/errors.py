@@ -6,7 +6,7 @@ from tracker_strategies.errors import TrackerError
 
 
 class WorkerError(TrackerError, RuntimeError):
-    """Cells cannot be run where they were sent: no scheduler, no worker, another version of the package, no process that starts.
+    """Cells cannot be run: no scheduler, no worker, another version of the package, or no process that starts.
 
     Rows that were finished before are kept; the same command continues from there.
     """

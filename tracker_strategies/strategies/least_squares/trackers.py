@@ -9,7 +9,7 @@ from tracker_strategies.strategies.base import TrackerStrategy
 
 
 class LeastSquaresTracker(TrackerStrategy):
-    """The portfolio that would have tracked best so far, with less weight on older bars, and a pull towards what is held.
+    """The portfolio that would have tracked best so far, with less weight on older bars, and a pull towards current holdings.
 
     Params (in addition to those of :class:`TrackerStrategy`):
       - ``coordinates`` ("shares")

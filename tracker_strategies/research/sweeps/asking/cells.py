@@ -35,7 +35,7 @@ class Data(MarketSource):
 
     @property
     def identity(self) -> str:
-        """What the cell depends on: for a file its content, whatever it is called."""
+        """What the cell depends on: for a file its content, not its name."""
         return self.sha or json.dumps([self.source, self.targets, self.seed, self.clean])
 
 
@@ -67,7 +67,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: what a worker gets, and all it needs beside the panel.
+    """One run: all that a worker needs besides the panel.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class Range:
         return float(rng.uniform(self.low, self.high))
 
     def ends(self) -> tuple[float | int, float | int]:
-        """The least and the largest number that can be drawn, or next to it: an end itself is as good as never drawn."""
+        """The smallest and the largest number that can be drawn, approximately: an end is hardly ever drawn."""
         if self.whole:
             return math.ceil(self.low), math.floor(self.high)
         inside = 1e-9 * (self.high - self.low)
@@ -69,7 +69,7 @@ class Candidate:
 
     @classmethod
     def of(cls, strategy: str, params: Mapping[str, Any]) -> Self:
-        """Without parameters that only repeat a default: described alike, a run is the same run. ``none`` in the place of a
+        """A candidate without parameters that only repeat a default: the same run has the same description. ``none`` instead of a
         number is None, as for ``tracker run``.
         """
         defaults = default_params(load_strategy(strategy))
@@ -145,7 +145,7 @@ class Space:
                 yield Candidate.of(name, dict(zip(own, values, strict=True)))
 
     def random(self, trials: int, seed: int) -> Iterator[Candidate]:
-        """``trials`` draws for each strategy that has something to draw, one run of each other.
+        """``trials`` draws for each strategy that has something to draw, one candidate for each other strategy.
 
         The draws of a strategy depend on the seed and its name alone: neither on the other strategies nor on who works.
         """

@@ -55,7 +55,7 @@ class Halving:
         return [float(self.eta) ** (r - self.rungs + 1) for r in range(self.rungs)]
 
     def survivors(self, n: int) -> int:
-        """How many of n go on."""
+        """How many of n are kept."""
         return max(1, math.ceil(n / self.eta))
 
 
@@ -181,7 +181,7 @@ class Sweep:
         return {key.rpartition(".")[2] for key in self.space.domains}
 
     def candidates(self) -> Iterator[Candidate]:
-        """Baselines first: a half-finished sweep has them to compare with."""
+        """All candidates, baselines first: a half-finished sweep then has them to compare with."""
         yield from (Candidate(name) for name in self.baselines)
         draws = self.search == "random" or self.trials is not None or self.space.has_ranges
         yield from self.space.random(self.trials or TRIALS, self.seed) if draws else self.space.grid()

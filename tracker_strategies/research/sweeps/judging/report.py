@@ -35,7 +35,7 @@ def write_report(
     folder : path
         Of a sweep.
     objective : {"te_rms", "te_centred", "excess_log_return"}, optional
-        What "best" means; by default what the sweep was asked for.
+        What "best" means; by default the sweep's own objective.
     axes : pair of str, optional
         The two parameters of the heat maps; by default the first two that vary.
     draws : int, default 1000

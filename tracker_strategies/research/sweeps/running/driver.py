@@ -38,7 +38,7 @@ class Watcher(Protocol):
         """One more row is finished."""
 
     def stopping(self) -> None:
-        """The sweep was asked to stop, and finishes the running cells."""
+        """The sweep is stopping: it finishes the running cells."""
 
 
 class Unwatched:
@@ -151,7 +151,7 @@ def run_sweep(
     scheduler : str, optional
         Address of a Dask scheduler, instead.
     watcher : Watcher, optional
-        Told of every row.
+        Called with every row.
     extend : bool, default False
         Add to another sweep in the same folder.
     retry : bool, default False
