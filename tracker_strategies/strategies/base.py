@@ -48,7 +48,7 @@ FloatArray = NDArray[np.float64]
 class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     """Holds the weights of an online algorithm, bar by bar. Subclasses choose the algorithm: see :meth:`make_algorithm`.
 
-    At the close of bar t it knows x_t, the returns of the assets since bar t-1, and y_t, the return of the index. The algorithm
+    At the close of bar t it has x_t, the returns of the assets since bar t-1, and y_t, the return of the index. The algorithm
     turns them into w_{t+1}, the weights for the time after t; ``fill`` sets when orders fill. The first bar buys start weights.
 
     The feeds may be those of a :class:`datafeeds.SingleIndexData` (fast) or any backtrader feeds. A name on holiday or halted
@@ -86,8 +86,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         "session-close", "15:55", "once". See :class:`~tracker_strategies.execution.schedule.Schedule`
       - ``calendar`` (None): exchange whose sessions give the end of a month or day, such as "XNYS"; by default the last weekday
       - ``listing_warmup`` ("20 sessions"): bars before a newly listed name may be held, as a number or as time ("1 month").
-        Sessions of bars of a day or longer are as many bars: :meth:`datafeeds.BarLength.bars`
-      - ``delist_after`` ("10 sessions"): bars without a price after which a name counts as delisted, likewise
+        On bars of a day or longer, a session counts as one bar
+      - ``delist_after`` ("10 sessions"): bars without a price after which a name counts as delisted, in the same units
       - ``overnight`` ("learn"): returns over a night in bars shorter than a day: "scale" them by their own variance before they
         are learned, or "skip" them. See :class:`~tracker_strategies.execution.overnight.Overnight`
       - ``holdings`` (None): what is held at the first bar, at its prices: an :class:`~tracker_strategies.Account`, a mapping from

@@ -58,16 +58,16 @@ class Mandate:
     lot : float, default 0
         Smallest number of shares; 1 for whole shares, 0 for fractions of any size.
     band : float, default 0
-        Leave names alone whose weight is off by less than this. A band never leaves cash idle.
+        A name is not traded while its weight differs from the decision by less than this. A band never leaves cash idle.
     cost_aware : float, optional
-        Cost of trading in basis points that decisions take into account: a name is traded only where the gain in tracking over
+        Cost of trading in basis points, as decisions assume it: a name is traded only where the gain in tracking over
         the next five bars pays for it.
     headroom : float, default 0
         Share of max_weight, max_sector, min_sector and min_cash that decisions keep free: with 0.05 they are made at 95 % of the
         caps and 105 % of the floors, so that prices may drift that far before anything is breached.
     cure : {"schedule", "bar"}, default "schedule"
-        When a limit that prices have carried a weight over is restored: at the next scheduled rebalance, or on the next bar by
-        the smallest trade.
+        When a limit is restored after price moves have broken it: at the next scheduled rebalance, or on the next bar by the
+        smallest trade.
     fees : mapping, optional
         What names or markets pay instead of what all pay: ``{"AAPL": {"bps": 1}, "*.T": {"bps": 8, "min_fee": 500}}``, or for a
         market ``{"tokyo": {"names": ["7203.T"], "per_share": 2}}``. What a table does not set is as for all names.

@@ -13,9 +13,9 @@ class LeastSquaresTracker(TrackerStrategy):
 
     Params (in addition to those of :class:`TrackerStrategy`):
       - ``coordinates`` ("shares")
-      - ``max_names`` (None): most names held, chosen again every ``review`` ("20 sessions") bars by selection and elimination:
-        :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The learner's first choice comes after 40 bars; until then
-        it wants equal parts of all names, and the mandate chooses among them
+      - ``max_names`` (None): largest number of names held, chosen again every ``review`` ("20 sessions") bars by selection and
+        elimination: :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The first choice is made after 40 bars; until
+        then the learner has equal weights, and the mandate chooses among the names
     """
 
     learner = LeastSquares
