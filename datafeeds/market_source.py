@@ -47,6 +47,12 @@ class MarketSource:
     ------
     DataError
         A value that is not one of its choices.
+
+    Examples
+    --------
+    >>> from datafeeds import MarketSource
+    >>> MarketSource("sample", gaps="freeze").open().n_assets
+    20
     """
 
     source: str = "sample"

@@ -72,6 +72,13 @@ class MarketPanel:
     ------
     DataError, UniverseError
         With the first offending date and symbol in the message.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> panel = load_sample()
+    >>> panel.n_bars, panel.n_assets, panel.targets
+    (3018, 20, ('INDEX',))
     """
 
     dates: NDArray[np.datetime64]

@@ -38,6 +38,12 @@ def resample(panel: MarketPanel, to: str) -> MarketPanel:
     ------
     DataError
         An unknown word, or bars that would have to be made finer.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample, resample
+    >>> str(resample(load_sample(), "weekly").bar_length)
+    '1 week'
     """
     wanted = bars_named(FREQUENCIES.get(to, to)) if isinstance(to, str) else None
     if wanted is None:

@@ -42,6 +42,13 @@ class PanelClock:
         Whether the last step reached a new row.
     leader : PanelFeed or None
         The feed that moves the clock in this run: the first one started.
+
+    Examples
+    --------
+    >>> from datafeeds import IndexData, load_sample
+    >>> feeds = IndexData(load_sample()).feeds()
+    >>> len({id(feed.clock) for feed in feeds})
+    1
     """
 
     def __init__(self, panel: MarketPanel) -> None:

@@ -39,6 +39,14 @@ class PanelFeed(bt.feed.DataBase):
     Params:
       - ``clock`` (:class:`PanelClock`): shared by all feeds of the panel in one cerebro
       - ``symbol`` (str): which column
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> feed = IndexData(load_sample()).feeds()[1]
+    >>> feed.p.symbol
+    'AAPL'
     """
 
     params = (("clock", None), ("symbol", ""))

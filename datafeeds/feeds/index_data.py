@@ -31,6 +31,14 @@ class IndexData:
         Which columns to track, or the levels to track, if `panel` is not a MarketPanel.
     gaps : {"error", "freeze"}
         And other options of :func:`datafeeds.open_source`.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> cerebro = bt.Cerebro()
+    >>> len(IndexData(load_sample()).add_to(cerebro))
+    21
     """
 
     def __init__(self, panel: Source, targets: Targets = "INDEX", *, gaps: str = "error", **options: Any) -> None:

@@ -38,6 +38,14 @@ class FileLimits:
         MB of a table that is always allowed.
     empty : int, default 50
         Cells per cell that has a price; not checked up to `free`.
+
+    Examples
+    --------
+    >>> import datafeeds
+    >>> with datafeeds.file_limits(rows=100, columns=50) as limits:
+    ...     print(limits.rows)
+    ...
+    100
     """
 
     rows: int = 50_000_000

@@ -48,6 +48,13 @@ class SyntheticMarket:
         Betas, volatilities, drifts, sectors, exchanges.
     events : tuple of MarketEvent
         All events that were requested, with the cells that they change.
+
+    Examples
+    --------
+    >>> from datafeeds import simulate_market
+    >>> market = simulate_market(n_assets=10, n_bars=100, seed=1)
+    >>> market.betas.shape, market.units(50).shape
+    ((10,), (1, 10))
     """
 
     panel: MarketPanel
@@ -145,6 +152,13 @@ def simulate_market(
     -------
     SyntheticMarket
         Cost O(T N): 5000 assets x 2520 bars take about two seconds and 0.35 GB, with full bars five seconds and 1.2 GB.
+
+    Examples
+    --------
+    >>> from datafeeds import simulate_market
+    >>> market = simulate_market(n_assets=10, n_bars=100, seed=1)
+    >>> market.panel.n_assets, round(float(market.weights(0).sum()), 9)
+    (10, 1.0)
     """
     _check_counts(n_assets=n_assets, n_bars=n_bars, seed=seed, n_indices=n_indices, review_every=review_every)
     _check_counts(late_listings=late_listings, delistings=delistings, halts=halts, holidays=holidays, bad_prints=bad_prints)
@@ -206,7 +220,14 @@ def _like(draw: Callable[P, SyntheticMarket]) -> Callable[[Callable[..., MarketP
 
 @_like(simulate_market)
 def synthetic_market(*args: Any, **options: Any) -> MarketPanel:
-    """The panel of :func:`simulate_market`, which documents every parameter, without its true parameters."""
+    """The panel of :func:`simulate_market`, which documents every parameter, without its true parameters.
+
+    Examples
+    --------
+    >>> from datafeeds import synthetic_market
+    >>> synthetic_market(n_assets=10, n_bars=100, seed=1).n_bars
+    100
+    """
     return simulate_market(*args, **options).panel
 
 

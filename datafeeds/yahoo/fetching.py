@@ -96,6 +96,9 @@ def fetch_yahoo(
     -----
     One request per series, one after the other (two the first time). Interrupting (Ctrl-C) or killing it leaves a cache with
     every series that was finished; calling it again continues from there.
+
+    >>> from datafeeds import fetch_yahoo
+    >>> prices = fetch_yahoo("^GSPC", ["AAPL", "MSFT"], start="2024-01-02")  # doctest: +SKIP
     """
     indices = tuple(dict.fromkeys(check_ticker(name) for name in ([index] if isinstance(index, str) else index)))
     if not indices:
@@ -272,6 +275,9 @@ def yahoo_panel(
     ------
     FetchError
         With a line for each series in its `report`.
+
+    >>> from datafeeds import yahoo_panel
+    >>> panel = yahoo_panel("^GSPC", ["AAPL", "MSFT"], "2024-01-02")  # doctest: +SKIP
     """
     check_choices(adjust, policy, gaps)
     return fetch_yahoo(index, tickers, start, end, **options).panel(adjust=adjust, policy=policy, gaps=gaps)

@@ -93,7 +93,18 @@ class FetchReport(Sequence[Outcome]):
 
 
 class FetchError(DataError):
-    """Some series that are needed could not be fetched. `report` has a line for each."""
+    """Some series that are needed could not be fetched. `report` has a line for each.
+
+    Examples
+    --------
+    >>> from datafeeds import FetchError, fetch_yahoo
+    >>> try:
+    ...     prices = fetch_yahoo("^GSPC", ["AAPL"], start="2024-01-02", mode="offline", cache="empty").panel()
+    ... except FetchError as error:
+    ...     print([outcome.ticker for outcome in error.report.failed])
+    ...
+    ['^GSPC']
+    """
 
     def __init__(self, message: str, report: FetchReport) -> None:
         super().__init__(message)

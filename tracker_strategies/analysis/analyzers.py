@@ -40,6 +40,18 @@ class TrackingAnalyzer(bt.Analyzer):
 
     Params:
       - ``target`` (None): name of the index feed, as for the strategies
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from tracker_strategies import EqualWeight, TrackingAnalyzer
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+    >>> print(f"{1e4 * cerebro.run()[0].analyzers.tracking.get_analysis()['te_rms']:.0f} bp per bar")
+    25 bp per bar
     """
 
     params = (("target", None),)
@@ -146,6 +158,11 @@ class HoldingsAnalyzer(bt.Analyzer):
       - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
       - ``weights`` (True): keep what was held and decided; without it memory does not grow with bars x names, and the figures are
         the same. Decisions of a strategy with limits are then their sums, (T, 1)
+
+    >>> import backtrader as bt
+    >>> from tracker_strategies import HoldingsAnalyzer
+    >>> cerebro = bt.Cerebro()
+    >>> cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     """
 
     params = (("orders", False), ("weights", True))

@@ -16,6 +16,18 @@ class DiagnosticsAnalyzer(bt.Analyzer):
     """Diagnostics of a tracker's algorithm, bar by bar: see ``diagnostics()`` of the algorithms.
 
     ``get_analysis()`` has the last value of each figure; ``table`` is a DataFrame with one row per bar.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from tracker_strategies import DiagnosticsAnalyzer, PATracker
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(PATracker)
+    >>> cerebro.addanalyzer(DiagnosticsAnalyzer, _name="diagnostics")
+    >>> sorted(cerebro.run()[0].analyzers.diagnostics.get_analysis())
+    ['eps', 'loss', 'prediction', 'tau']
     """
 
     def start(self) -> None:

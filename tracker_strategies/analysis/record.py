@@ -39,8 +39,7 @@ class RunRecord:
         Account value at the close, costs paid.
     index : (T, q) float
         Levels of the tracked indices at the close.
-    targets : tuple of q str
-    symbols : tuple of N str
+    targets, symbols : tuples of q and of N str
     weights : (T, N) float
         Share of each name in the account's value at the close of the bar, after that bar's fills. Cash is the rest.
     turnover : (T,) float
@@ -69,8 +68,7 @@ class RunRecord:
     kernels : str, optional
         :func:`~tracker_strategies.algorithms.numerics.kernels.in_use` of the process that computed it; None where not known.
     flow, carried : (T,) float, optional
-        Cash paid in (+) or taken out (-), booked on the bar, None when there was none; and what it counts at the close, by
-        :func:`~.metrics.carried_to_close`, None: as much.
+        Cash paid in (+) or taken out (-), booked on the bar; and what it counts at the close: None for none, and for as much.
     entry : Entry
         Between which rows the account reached its target; by default it was there at the first.
     unfilled : (T,) float, optional
@@ -87,6 +85,10 @@ class RunRecord:
         Number of names with a position at the close; counted from the weights, where these are kept.
     whole : RunRecord, optional
         The run that this is the scored part of.
+
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import backtest
+    >>> record = backtest(load_sample().rows(0, 100), "pa").since(0.5)
     """
 
     strategy: str
@@ -184,10 +186,9 @@ class RunRecord:
         return np.concatenate([[0.0], np.cumsum(np.log1p(r) - np.log1p(y))])
 
     def since(self, start: float | str | None) -> RunRecord:
-        """The part of the run that is scored: from a fraction of the bars (0.5) or a date on, or from the bar after the one at
-        whose close the account was at its target, whichever is later; the row before it stays as the base.
+        """The scored part of the run: from a fraction of its bars (0.5) or a date on, or from the end of the entry if later.
 
-        Learning is not affected: it started at the first bar. Of an account that never got there only the last row is left.
+        The row before it stays as the base. Learning started at the first bar. If the entry never ends, the last row is left.
         """
         return self.scored_from(start_row(self.dates, start))
 

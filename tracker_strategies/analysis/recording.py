@@ -81,6 +81,19 @@ def record_of(
     ``diagnostics`` is used if there is one.
     Costs are recorded where :func:`~tracker_strategies.execution.commission.charge` set them; ``kernels``
     (``algorithms.kernels.in_use()``) are for the record.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from tracker_strategies import EqualWeight, HoldingsAnalyzer, TrackingAnalyzer, record_of
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+    >>> cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+    >>> record_of(cerebro.run()[0]).weights.shape
+    (100, 20)
     """
     found = getattr(strategy, "analyzers", None)
     for name, kind in (("tracking", "TrackingAnalyzer"), ("holdings", "HoldingsAnalyzer")):

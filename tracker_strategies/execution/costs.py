@@ -34,6 +34,13 @@ class CostModel:
         Minimum commission per order, in account currency.
     slippage_bps : float, default 0
         How much worse than the quoted price an order fills, in basis points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies import CostModel
+    >>> CostModel(bps=5, min_fee=1.0).fees(np.array([100.0, 1.0]), np.array([50.0, 50.0])).tolist()
+    [2.5, 1.0]
     """
 
     bps: float = 0.0

@@ -74,6 +74,13 @@ class AccountConfig:
         What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.brokers.faults.Faults`.
     verify_every : int, default 250
         Sessions after which a step checks its files and replays everything instead of trusting its checkpoint; 1 always replays.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount
+    >>> account = PaperAccount.create("account", "pa", "sample", {"eps": 0.0003}, replay="2022-12-20")
+    >>> account.config.strategy, account.config.params["eps"]
+    ('pa', 0.0003)
     """
 
     name: str

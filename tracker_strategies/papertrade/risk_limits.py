@@ -38,6 +38,14 @@ class RiskLimits:
         Largest share of the names that may lose their bar from one session to the next.
     allow : tuple of str, optional
         The only names that may be bought.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount, RiskLimits
+    >>> limits = RiskLimits(max_weight=0.3, max_orders=50)
+    >>> account = PaperAccount.create("account", "pa", "sample", limits=limits, replay="2022-12-20")
+    >>> account.limits().max_orders
+    50
     """
 
     max_order_value: float | None = None

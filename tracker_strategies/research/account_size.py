@@ -99,6 +99,15 @@ def capacity(
     -----
     All accounts are scored on the same bars: beginning with the close at which the smallest reached its target. A large account
     that has not reached its target by then is scored all the same. Unfilled orders are counted from the first bar on.
+
+    Examples
+    --------
+    >>> from datafeeds import synthetic_market
+    >>> from tracker_strategies.research import capacity
+    >>> panel = synthetic_market(n_assets=5, n_bars=80, ohlc=True)
+    >>> found = capacity(panel, "equal-weight", accounts=(1e4, 1e6), jobs=1)
+    >>> [row["cash"] for row in found["accounts"]]
+    [10000.0, 1000000.0]
     """
     limit, share = number("max_cost_bps", max_cost_bps, above=0.0), fraction("max_unfilled", max_unfilled, above=0.0)
     sizes = tuple(sorted(set(account_sizes() if accounts is None else map(float, accounts))))

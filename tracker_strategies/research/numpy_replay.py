@@ -114,6 +114,13 @@ def replay(
     Cost: the learner's, and about twenty vector operations of length N per bar. Without the order log, the usual case (complete
     panel, fractional shares, proportional costs, no limits) is three times faster still: see
     :mod:`~tracker_strategies.research._fast_replay`.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies.research import replay
+    >>> replay(load_sample().rows(0, 250), "ensemble", {"max_weight": 0.2}).metrics()["n_bars"]
+    248
     """
     cls, chosen = check_run(panel, strategy, params, cash)
     costs = costs or CostModel()

@@ -30,6 +30,12 @@ _ROLE = re.compile(r":(?:class|func|meth|mod|data|attr):`~?(?:[\w.]*\.)?(\w+)`")
 #: Keyword arguments that count names: a default of theirs is meant for a market with so many.
 COUNTS = ("theta", "max_names")
 
+#: Params without which the example of a strategy does not run.
+_NEEDED = {
+    "ConstantWeight": 'weights={"AAPL": 0.6, "JPM": 0.4}',
+    "Replicate": 'index_weights={"2011-01-03": {"AAPL": 0.6, "JPM": 0.4}}',
+}
+
 
 class FromLearner(bt.strategy.MetaStrategy):
     """Completes a Strategy whose body names a ``learner``. What the body says itself stays as it says it."""
@@ -177,11 +183,24 @@ def help_of(cls: Any, doc: str) -> str:
     """What the strategy is, its own params, an example, the params of every tracker, and the limits of its mandate."""
     root = _root(cls)
     if cls is root:
-        return plain_text(inspect.cleandoc(doc))
+        return "\n\n".join([plain_text(inspect.cleandoc(doc)).rstrip(), _example("tracker_strategies", "EnsembleTracker")])
     text = plain_text(inspect.cleandoc(doc)).rstrip()
-    example = f'Example:\n  cerebro.addstrategy({cls.__name__}, rebalance="weekly", max_weight=0.1)'
+    example = _example(cls.__module__.partition(".strategies.")[0], cls.__name__)
     between = [base for base in cls.__mro__[1:] if type(base) is type(cls)]
     return "\n\n".join([text, example, *filter(None, map(_params_of, between)), _limits()])
+
+
+def _example(home: str, name: str) -> str:
+    """A strategy in cerebro, as it can be pasted."""
+    params = _NEEDED.get(name, 'rebalance="weekly", max_weight=0.1')
+    return f"""Example:
+  >>> import backtrader as bt
+  >>> from datafeeds import IndexData, load_sample
+  >>> from {home} import {name}
+  >>> cerebro = bt.Cerebro(stdstats=False)
+  >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+  >>> position = cerebro.addstrategy({name}, {params})
+  >>> run = cerebro.run()[0]"""
 
 
 @cache

@@ -145,6 +145,12 @@ class FOBOS(_RootTime):
     Notes
     -----
     Cost per round: O(N) and the projection. State: the weights and the time.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import FOBOS
+    >>> FOBOS(2, eta=500.0).update([0.02, -0.01], 0.02).round(3).tolist()
+    [0.612, 0.388]
     """
 
 
@@ -175,6 +181,12 @@ class RDA(_RootTime):
     Notes
     -----
     Cost per round: O(N) and the projection. State: the sum of the gradients and the time.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import RDA
+    >>> RDA(2, eta=500.0).update([0.02, -0.01], 0.02).round(3).tolist()
+    [0.612, 0.388]
     """
 
     _rule = "rda"

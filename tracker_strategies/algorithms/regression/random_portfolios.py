@@ -60,6 +60,13 @@ class RandomPortfolios(MomentLearner):
     References
     ----------
     McWilliams, Montana 2010, sec. 5: 1000 random portfolios of 10 names out of 323 with weights by recursive least squares.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import RandomPortfolios
+    >>> learner = RandomPortfolios(4, theta=2, n_portfolios=1, seed=0)
+    >>> int((learner.update([0.02, -0.01, 0.0, 0.01], 0.01) > 0).sum())
+    2
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_supports", "_parts")

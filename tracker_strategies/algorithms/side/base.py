@@ -36,6 +36,13 @@ class Round(NamedTuple):
         Which of all N assets they are; None means all.
     xx : float or None
         ||x||^2, if it is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import Round
+    >>> Round(w=np.array([0.5, 0.5]), x=np.array([0.1, 0.0])).drifted().round(4).tolist()
+    [0.5238, 0.4762]
     """
 
     x: Array
@@ -54,7 +61,15 @@ class Round(NamedTuple):
 
 
 class SideInformation(ABC):
-    """A convex function h_t of the next weights, or a sum of several."""
+    """A convex function h_t of the next weights, or a sum of several.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import NegativeLogReturn, SwitchingCost
+    >>> side = NegativeLogReturn() + 0.5 * SwitchingCost(0.01)
+    >>> type(side).__name__
+    'Sum'
+    """
 
     term: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]] = ()
@@ -129,6 +144,12 @@ class Sum(SideInformation):
     Parameters
     ----------
     terms : sequence of SideInformation
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import NegativeLogReturn, Sum, SwitchingCost
+    >>> isinstance(NegativeLogReturn() + SwitchingCost(0.01), Sum)
+    True
     """
 
     term = "sum"

@@ -88,6 +88,10 @@ def tearsheet(
     Notes
     -----
     About 5 s for 3000 bars and one target, nearly all of it in QuantStats; the file has about 1 MB.
+
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import backtest, tearsheet
+    >>> page = tearsheet(backtest(load_sample().rows(0, 250), "pa"), "page.html")
     """
     target = Path(path)
     check_page(target)

@@ -71,6 +71,15 @@ class Mandate:
     fees : mapping, optional
         What names or markets pay instead of what all pay: ``{"AAPL": {"bps": 1}, "*.T": {"bps": 8, "min_fee": 500}}``, or for a
         market ``{"tokyo": {"names": ["7203.T"], "per_share": 2}}``. What a table does not set is as for all names.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import Mandate, backtest
+    >>> mandate = Mandate(max_names=8, max_weight="20%", exclude=["GE"])
+    >>> record = backtest(load_sample().rows(0, 100), "ensemble", {"mandate": mandate})
+    >>> print(f"{record.weights.max(axis=1)[-1]:.1f}", int((record.weights[-1] > 0).sum()))
+    0.2 8
     """
 
     max_names: int | None = None

@@ -46,6 +46,11 @@ class AlpacaBroker:
         Empty for Alpaca's paper host; an address of this computer for tests. A live host is refused.
     pause : callable
         Waits for a given number of seconds between attempts to read.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import AlpacaBroker
+    >>> broker = AlpacaBroker.from_environment()  # doctest: +SKIP
     """
 
     simulated = False

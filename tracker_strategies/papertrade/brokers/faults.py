@@ -32,6 +32,13 @@ class Faults:
         The first attempt does not arrive.
     seed : int
         The same seed gives the same faults: they depend only on session and name of an order.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import Faults
+    >>> faults = Faults.build({"reject": 0.1, "partial": 0.2})
+    >>> faults.reject
+    0.1
     """
 
     reject: float = 0.0
@@ -73,7 +80,15 @@ class Faults:
 
 
 class FaultyBroker:
-    """A broker with simulated faults. Everything else is passed through."""
+    """A broker with simulated faults. Everything else is passed through.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount
+    >>> account = PaperAccount.create("account", "pa", "sample", faults={"reject": 0.1}, replay="2022-12-20")
+    >>> account.step().decision
+    <Kind.ACT: 'act'>
+    """
 
     def __init__(self, broker: Broker, faults: Faults) -> None:
         self._broker, self._faults = broker, faults

@@ -77,6 +77,11 @@ class SimulatedBroker:
         The file was put there on purpose, from a copy.
     holdings : mapping of str to float, optional
         Shares that are there when the file is made, by ticker.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount
+    >>> broker = PaperAccount.create("account", "pa", "sample", replay="2022-12-20").broker()
     """
 
     simulated = True

@@ -1,11 +1,5 @@
 """The account inside a cerebro that runs on and on: a store, a broker and feeds, in backtrader's manners.
 
->>> store = PaperStore("demo")                          # doctest: +SKIP
->>> cerebro.setbroker(store.getbroker())                # doctest: +SKIP
->>> store.add_to(cerebro)                               # doctest: +SKIP
->>> cerebro.addstrategy(APASTracker)                    # doctest: +SKIP
->>> cerebro.run()                                       # doctest: +SKIP
-
 Bars of the past are delivered first (DELAYED), with the account as it was; then the feeds are LIVE. A session is released as a
 whole: ``next()`` is called once for it. In the night after it, what the strategy has ordered is decided, written down and sent
 by the same code as ``tracker paper step``, and the process waits for the next session. It may be killed and started again.
@@ -58,6 +52,12 @@ class PaperStore:
         Seconds between two looks for a new session.
     sessions : int, optional
         End the run after this number of decided sessions.
+
+    >>> import backtrader as bt
+    >>> from tracker_strategies.papertrade import PaperAccount, PaperStore
+    >>> store = PaperStore(PaperAccount.create("account", "pa", "sample", replay="2022-12-20"), poll=0.0)
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> broker = cerebro.setbroker(store.getbroker())
     """
 
     def __init__(

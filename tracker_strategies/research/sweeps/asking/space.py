@@ -19,7 +19,14 @@ from tracker_strategies.strategies.registry import NAMES, check_params, default_
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from ``low`` to ``high``, drawn evenly, or evenly in their logarithm; whole ones if ``whole``."""
+    """Numbers from ``low`` to ``high``, drawn evenly, or evenly in their logarithm; whole ones if ``whole``.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Range, Space
+    >>> Space(("pa",), {"eps": Range(1e-5, 1e-3, log=True)}).has_ranges
+    True
+    """
 
     low: float
     high: float
@@ -62,7 +69,14 @@ Domain = tuple[Any, ...] | Range
 
 @dataclass(frozen=True)
 class Candidate:
-    """A strategy with the parameters that differ from its defaults."""
+    """A strategy with the parameters that differ from its defaults.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space
+    >>> [candidate.params for candidate in Space(("pa",), {"eps": (1e-4, 3e-4)}).grid()]
+    [{}, {'eps': 0.0003}]
+    """
 
     strategy: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -95,6 +109,13 @@ class Space:
     domains : mapping
         From a parameter to its values (a sequence), one value, or a :class:`Range`. ``"eps"`` goes to every strategy that has
         such a parameter, ``"apas.eps"`` to one.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space
+    >>> space = Space(("pa", "apas"), {"eps": (1e-4, 3e-4), "apas.lam": (0.01, 0.1)})
+    >>> len(list(space.grid()))
+    6
     """
 
     strategies: tuple[str, ...]

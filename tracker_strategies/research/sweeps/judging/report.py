@@ -45,6 +45,13 @@ def write_report(
     -------
     dict
         What ``report.json`` holds.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, run_sweep, write_report
+    >>> sweep = Sweep(Space(("pa",), {"eps": (1e-4, 3e-4)}), data=("synthetic:n_assets=5,n_bars=120",))
+    >>> summary = run_sweep(sweep, "sweep", jobs=1)
+    >>> found = write_report("sweep")
     """
     from tracker_strategies.research.sweeps.judging.page import page  # draws charts
 

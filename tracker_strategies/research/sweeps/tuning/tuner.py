@@ -46,6 +46,14 @@ class Tuning:
         Largest tracking error (RMS, per bar) that is allowed in training: 0.001 is 10 basis points.
     turnover_budget : float, optional
         Largest mean turnover per bar in training.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, Tuning, WalkForward
+    >>> space, folds = Space(("pa",), {"eps": (1e-4, 3e-4)}), WalkForward(folds=2)
+    >>> tuning = Tuning(Sweep(space, data=("sample",), walk_forward=folds), te_budget=0.003)
+    >>> tuning.te_budget
+    0.003
     """
 
     sweep: Sweep
@@ -107,7 +115,17 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The choices of all folds, and the panel and context that they were made in."""
+    """The choices of all folds, and the panel and context that they were made in.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, Tuning, WalkForward, run_tuning
+    >>> space, folds = Space(("pa",), {"eps": (1e-4, 3e-4)}), WalkForward(folds=2)
+    >>> tuning = Tuning(Sweep(space, data=("synthetic:n_assets=5,n_bars=200",), walk_forward=folds))
+    >>> tuned = run_tuning(tuning, "tuned", jobs=1)
+    >>> [choice.candidate.params for choice in tuned.choices]
+    [{}, {}]
+    """
 
     tuning: Tuning
     choices: tuple[Choice, ...]
@@ -137,6 +155,14 @@ def run_tuning(
 
     See :func:`~tracker_strategies.research.sweeps.tuning.report.write_tuning` for what comes out of it, and
     :func:`~tracker_strategies.research.sweeps.running.driver.run_sweep` for the arguments.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, Tuning, WalkForward, run_tuning
+    >>> space, folds = Space(("pa",), {"eps": (1e-4, 3e-4)}), WalkForward(folds=2)
+    >>> tuning = Tuning(Sweep(space, data=("synthetic:n_assets=5,n_bars=200",), walk_forward=folds))
+    >>> len(run_tuning(tuning, "tuning", jobs=1).choices)
+    2
     """
     allowance = Allowance.of(cell_seconds, cell_memory)
     sweep = replace(tuning.sweep, walk_forward=None, baselines=())
