@@ -271,13 +271,13 @@ def yahoo_panel(
 ) -> MarketPanel:
     """:func:`fetch_yahoo` and :meth:`FetchedPrices.panel` in one call; `options` go to the former.
 
+    >>> from datafeeds import yahoo_panel
+    >>> panel = yahoo_panel("^GSPC", ["AAPL", "MSFT"], "2024-01-02")  # doctest: +SKIP
+
     Raises
     ------
     FetchError
         With a line for each series in its `report`.
-
-    >>> from datafeeds import yahoo_panel
-    >>> panel = yahoo_panel("^GSPC", ["AAPL", "MSFT"], "2024-01-02")  # doctest: +SKIP
     """
     check_choices(adjust, policy, gaps)
     return fetch_yahoo(index, tickers, start, end, **options).panel(adjust=adjust, policy=policy, gaps=gaps)

@@ -23,6 +23,9 @@ class OnlineAlgorithm(Stateful, ABC):
     A learner writes its rule in :meth:`_learn`, in terms of the coordinates that take part, and names the attributes of its state
     in `_state`. Changing universes, validation, copies and storage are done here, once.
 
+    >>> from tracker_strategies.algorithms import PA
+    >>> weights = PA(3).update([0.02, 0.0, -0.01], 0.01)
+
     Parameters
     ----------
     n_assets : int
@@ -31,9 +34,6 @@ class OnlineAlgorithm(Stateful, ABC):
         The set W of allowed weights.
     start : array_like, shape (N,), optional
         Weights before the first round; by default the starting point of `feasible` (uniform on the simplex).
-
-    >>> from tracker_strategies.algorithms import PA
-    >>> weights = PA(3).update([0.02, 0.0, -0.01], 0.01)
     """
 
     @property

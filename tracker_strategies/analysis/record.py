@@ -31,6 +31,10 @@ class RunRecord:
     The arrays have all bars; the figures are those of the scored bars, at whose start the account was at its target:
     :mod:`~tracker_strategies.analysis.metrics` defines them, :meth:`since` is a record of the scored part alone.
 
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import backtest
+    >>> record = backtest(load_sample().rows(0, 100), "pa").since(0.5)
+
     Parameters
     ----------
     strategy : str, the name to be shown
@@ -85,10 +89,6 @@ class RunRecord:
         Number of names with a position at the close; counted from the weights, where these are kept.
     whole : RunRecord, optional
         The run that this is the scored part of.
-
-    >>> from datafeeds import load_sample
-    >>> from tracker_strategies import backtest
-    >>> record = backtest(load_sample().rows(0, 100), "pa").since(0.5)
     """
 
     strategy: str

@@ -43,6 +43,12 @@ _BREATH = 0.05
 class PaperStore:
     """Feeds and broker of one paper account, for one run of one cerebro with one strategy.
 
+    >>> import backtrader as bt
+    >>> from tracker_strategies.papertrade import PaperAccount, PaperStore
+    >>> store = PaperStore(PaperAccount.create("account", "pa", "sample", replay="2022-12-20"), poll=0.0)
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> broker = cerebro.setbroker(store.getbroker())
+
     Parameters
     ----------
     account : PaperAccount or path
@@ -52,12 +58,6 @@ class PaperStore:
         Seconds between two looks for a new session.
     sessions : int, optional
         End the run after this number of decided sessions.
-
-    >>> import backtrader as bt
-    >>> from tracker_strategies.papertrade import PaperAccount, PaperStore
-    >>> store = PaperStore(PaperAccount.create("account", "pa", "sample", replay="2022-12-20"), poll=0.0)
-    >>> cerebro = bt.Cerebro(stdstats=False)
-    >>> broker = cerebro.setbroker(store.getbroker())
     """
 
     def __init__(
