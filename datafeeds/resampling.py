@@ -21,7 +21,7 @@ def resample(panel: MarketPanel, to: str) -> MarketPanel:
 
     A coarse bar has the first open, the highest high, the lowest low, the last close and the whole volume of the asset's bars in
     the period; a panel of closes is one of flat bars, so its coarse bars have all four prices too. An asset without a bar in the
-    period has none: a halt of a week is a gap, one of a day is not. Targets have their last level, and a level of their own if
+    period has none: a halt of a week is a gap, one of a day is not. Targets have their last level, and their own level if
     they have one on any date of the period. Members are those on its last date.
 
     A bar of a day or longer is dated by the last date that the panel has in the period, without the time of day, so nothing is

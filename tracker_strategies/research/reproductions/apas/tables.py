@@ -249,7 +249,7 @@ def _differences(result: Mapping[str, Any], pa: Mapping[str, Any], worst: float)
 def _setup(result: Mapping[str, Any]) -> list[str]:
     return [
         "N = 100 assets, T = 200 rounds, the first 100 to learn from and the last 100 scored; "
-        f"{result['n_sets']} data sets, seed {result['seed']}. Every data set draws a market of its own, N(mean, standard "
+        f"{result['n_sets']} data sets, seed {result['seed']}. Every data set is a separate simulated market, N(mean, standard "
         "deviation): beta N(1.1, 0.36) within [0.2, 2.5], market volatility 1.13\u2009% per day, log of the own volatility "
         "N(\u22124.43, 0.34) with a correlation of 0.59 to beta, a fifth of the own variance shared within ten sectors, mean "
         "returns N(9e-4, 8e-4) with a correlation of 0.38 to beta; index weights from exp(N(0, 1)), noise of 5e-4. Student's t "

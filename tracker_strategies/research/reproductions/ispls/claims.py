@@ -69,7 +69,7 @@ def _convergence(s: Mapping[str, Any]) -> Claim:
     early, late = (np.array(s["convergence_each"][t]) for t in ("25", "100"))
     return answer(
         "The online solution reaches its largest sensitivity after 25 rounds (section 4.2).",
-        f"{points} rounds. It goes on rising: with 300 variables 25 rounds are few.",
+        f"{points} rounds. It continues to rise: with 300 variables 25 rounds are few.",
         [positive(early - 0.98 * late)],
     )
 

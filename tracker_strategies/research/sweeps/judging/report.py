@@ -174,7 +174,7 @@ def _warnings(setting: Setting, found: Mapping[str, Any], baselines: tuple[str, 
     if not baselines:
         words.append("The sweep has no baseline: nothing here says that any candidate is better than doing nothing.")
     if not found["best"]:
-        words.append("No candidate beside the baselines has all bars.")
+        words.append("No candidate except the baselines has all bars.")
         return words
     best = found["best"][0]
     name = f"{best['strategy']} {in_words(best['params'])}".strip()
