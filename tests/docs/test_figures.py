@@ -38,6 +38,57 @@ def test_the_gain_of_share_counts(title):
             assert 100.0 * found["turnover"] == pytest.approx(turnover, abs=0.0501)
 
 
+BUDGETS = (0.01, 0.02, 0.04)
+
+
+def budget_rows():
+    """File, strategy and what it used of the three budgets; a line without a file belongs to that above."""
+    table = (ROOT / "docs/concepts/strategies.md").read_text(encoding="utf-8").partition("| file | strategy |")[2]
+    title = ""
+    for first, strategy, *used in re.findall(r"^\| ([^|]*)\| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", table, re.M):
+        title = first.strip() or title
+        yield title, strategy, used
+
+
+BUDGET_FILES = {
+    "NASDAQ-100, 2019-2020, daily": "nasdaq100_2019_2020_daily",
+    "NASDAQ-100, 2023-2024, daily": "nasdaq100_2023_2024_daily",
+    "S&P 500, 2015-2020, daily": "sp500_2015_2020_daily",
+    "S&P 100, 1992-1997, weekly": "orlib_sp100_98_weekly",
+    "FTSE 100, 2010-2023, daily": "ftse100_64_2010_2023_daily",
+}
+QUICK = ("NASDAQ-100, 2019-2020, daily", "S&P 100, 1992-1997, weekly")
+
+
+@pytest.mark.parametrize("title", [pytest.param(t, marks=() if t in QUICK else pytest.mark.slow) for t in BUDGET_FILES])
+def test_what_a_tilt_uses_of_its_budget(title):
+    panel = real_market(BUDGET_FILES[title], gaps="freeze")
+    rows = [(strategy, used) for name, strategy, used in budget_rows() if name == title]
+    assert [strategy for strategy, _ in rows] == ["pas", "apas", "tilted-ensemble"]
+    with one_thread():
+        for strategy, used in rows:
+            for budget, shown in zip(BUDGETS, used, strict=True):
+                params = {"fill": "close", "max_tracking_error": budget}
+                found = replay(panel, strategy, params).metrics_by_target()["budget_used"]
+                assert found == pytest.approx(float(shown.strip("()")), abs=0.00501)
+                assert (round(found, 2) > 1.0) == shown.startswith("(")
+
+
+def test_the_entry_is_most_of_the_squared_error_of_a_short_run():
+    """The example of the page on analysis: with the day in cash, and without it."""
+    text = (ROOT / "docs/concepts/analysis.md").read_text(encoding="utf-8")
+    share, every, scored = re.search(
+        r"it was (\d+) % of the squared error.*?is ([\d.]+) bp with.*?and ([\d.]+) without", text, re.S
+    ).groups()
+    with one_thread():
+        record = replay(real_market("nasdaq100_2019_2020_daily", gaps="freeze"), "ensemble")
+    account, index = record.value, record.index[:, 0]
+    squared = (account[1:] / account[:-1] - index[1:] / index[:-1]) ** 2
+    assert 100.0 * squared[:2].max() / squared.sum() == pytest.approx(float(share), abs=0.5)
+    assert 1e4 * squared.mean() ** 0.5 == pytest.approx(float(every), abs=0.0501)
+    assert 1e4 * record.metrics()["te_rms"] == pytest.approx(float(scored), abs=0.0501)
+
+
 def test_the_readme_has_the_same_figures():
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert "`pa` with `eps=0`" in text
