@@ -230,7 +230,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
         return figure(key, m[key])
 
     fell = f"against the index, {_day(pd.Timestamp(record.dates[top]))} to {_day(pd.Timestamp(record.dates[deepest]))}"
-    entry = ("against the index, in ", own("entry_bars"), " bars; bought ", own("entry_turnover"), ", cost ")
+    entry = ("against the index; bars: ", own("entry_bars"), "; bought ", own("entry_turnover"), ", cost ")
     details: dict[str, tuple[Word, ...]] = {
         "te_rms": (f"{per}; {percent(annualised(m['te_rms'], year), 2)} annualised; {in_interval(*interval(r - y), bp)}",),
         "te_centred": (f"{per}; {percent(annualised(m['te_centred'], year), 2)} annualised",),
@@ -244,7 +244,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "cost_bps": (f"{per}; {number(m['cost_bps'] * year)}\u202fbp per year, {record.cost[1:].sum():,.0f} in total",),
         "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars T, here ", own("n_bars")),
-        "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
+        "entry_active_return": (*entry, own("entry_cost_bps"), "; not in other figures"),
         "active_drawdown": (fell if deepest else "always at its maximum",),
         "beta": (in_interval(slope.low, slope.high, number),),
         "r_squared": (in_interval(fit.low, fit.high, lambda v: number(v, 4)),),

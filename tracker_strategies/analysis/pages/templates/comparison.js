@@ -75,7 +75,7 @@
   const growthTicks = (u, axis, low, high) => niceLog(100 * Math.exp(low), 100 * Math.exp(high), 5).map((v) => Math.log(v / 100));
 
   /* Names at the right ends of the lines that are shown, as near to them as they fit below each other. */
-  const TITLES = { excess: "Cumulated log return", error: "Tracking error", drawdown: "Below its own best", growth: "Value of 100, log scale" };
+  const TITLES = { excess: "Cumulated log return", error: "Tracking error", drawdown: "Below its maximum", growth: "Value of 100, log scale" };
   const MOST_LETTERS = 12, LINE = 13;
   const short = (name) => (name.length > MOST_LETTERS ? name.slice(0, MOST_LETTERS - 1) + "\u2026" : name);
   const font11 = (ratio) => `${11 * ratio}px ${getComputedStyle(document.body).fontFamily}`;
