@@ -47,6 +47,12 @@ class MarketSource:
     ------
     DataError
         A value that is not one of its choices.
+
+    Examples
+    --------
+    >>> from datafeeds import MarketSource
+    >>> MarketSource("sample", gaps="freeze").open().n_assets
+    20
     """
 
     source: str = "sample"
@@ -76,17 +82,17 @@ class MarketSource:
 
     @property
     def synthetic(self) -> bool:
-        """Whether the prices are drawn, so that they depend on the seed."""
+        """Whether the prices are simulated, so that they depend on the seed."""
         return self.source.partition(":")[0] == SYNTHETIC
 
     @property
     def reading(self) -> dict[str, Any]:
-        """What was said about how the file is to be read."""
+        """How the file is to be read, as given."""
         said = {name: getattr(self, name) for name in ("index_file", "dates", "decimal", "calendar", "not_assets")}
         return {name: value for name, value in said.items() if value}
 
     def open(self) -> MarketPanel:
-        """Read or draw the panel."""
+        """Read or simulate the panel."""
         if self.source.lower().endswith(".toml"):
             from datafeeds.markets.market_files import open_market_file
 

@@ -54,7 +54,7 @@ class MarketPanel:
     dropped : mapping of symbol to reason
         Series that the source has and this panel does not.
     target_seen : (T, q) bool, optional
-        Where a target has a level of its own; elsewhere its last one was carried on. None means everywhere.
+        Where a target has its own level; elsewhere its last one was carried forward. None means everywhere.
     members : (T, N) bool, optional
         Where an asset belongs to the index: on other dates it may not be held (:func:`datafeeds.with_members`). None means
         always.
@@ -62,7 +62,7 @@ class MarketPanel:
         Assets whose close is the moment at which a bar's decisions are made. The close of the others is history by then, because
         their market closes before (:mod:`datafeeds.feeds.multi_index`), and no order can fill at it. None means all.
     cleaning : CleaningReport, optional
-        What :func:`datafeeds.clean` found and did, if it was asked.
+        What :func:`datafeeds.clean` found and did, if it was used.
     cut : tuple of str
         Bars of the source that were dropped because a target had not begun or had ended, in words.
     read_as : tuple of str
@@ -72,6 +72,13 @@ class MarketPanel:
     ------
     DataError, UniverseError
         With the first offending date and symbol in the message.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> panel = load_sample()
+    >>> panel.n_bars, panel.n_assets, panel.targets
+    (3018, 20, ('INDEX',))
     """
 
     dates: NDArray[np.datetime64]
@@ -168,8 +175,8 @@ class MarketPanel:
             (late listing) and after the last one (delisting) are always allowed for assets. Of targets they are refused by
             default; with "freeze" the panel begins with the first date on which every target has a level and ends with the last
             before one of them ends: a :class:`~datafeeds.errors.DataWarning` and the panel's ``cut`` say what was dropped.
-            "live" is "freeze" for prices that go on: a target without a level on up to ten newest bars, while another has one, is
-            on holiday.
+            "live" is "freeze" for prices that continue: a target without a level on up to ten newest bars, while another has one,
+            is on holiday.
         """
         parts = parts_of_frame(prices, (targets,) if isinstance(targets, str) else tuple(targets), bars or {}, gaps, source)
         lost = parts.pop("lost")
@@ -269,7 +276,7 @@ class MarketPanel:
         return pd.DataFrame(data, index=pd.DatetimeIndex(self.dates, name="date"), columns=[*self.targets, *self.symbols])
 
     def fingerprint(self) -> str:
-        """SHA-256 of names, dates, every price and who is a member when: equal panels, equal fingerprints, on every machine."""
+        """SHA-256 of names, dates, every price and the members by date: equal for equal panels, on every machine."""
         parts = (self.close, self.target_close, self.open, self.high, self.low, self.volume)
         return fingerprint_of((*self.symbols, "\1", *self.targets), self.dates, parts, self.target_seen, self.members)
 

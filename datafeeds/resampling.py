@@ -17,11 +17,11 @@ _MONDAY = np.datetime64("1970-01-05", "D")
 
 
 def resample(panel: MarketPanel, to: str) -> MarketPanel:
-    """The panel with one bar per hour, day, week (Monday to Sunday) or month, or per so many minutes or hours.
+    """The panel with one bar per hour, day, week (Monday to Sunday) or month, or per given number of minutes or hours.
 
     A coarse bar has the first open, the highest high, the lowest low, the last close and the whole volume of the asset's bars in
     the period; a panel of closes is one of flat bars, so its coarse bars have all four prices too. An asset without a bar in the
-    period has none: a halt of a week is a gap, one of a day is not. Targets have their last level, and a level of their own if
+    period has none: a halt of a week is a gap, one of a day is not. Targets have their last level, and their own level if
     they have one on any date of the period. Members are those on its last date.
 
     A bar of a day or longer is dated by the last date that the panel has in the period, without the time of day, so nothing is
@@ -38,6 +38,12 @@ def resample(panel: MarketPanel, to: str) -> MarketPanel:
     ------
     DataError
         An unknown word, or bars that would have to be made finer.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample, resample
+    >>> str(resample(load_sample(), "weekly").bar_length)
+    '1 week'
     """
     wanted = bars_named(FREQUENCIES.get(to, to)) if isinstance(to, str) else None
     if wanted is None:
@@ -84,7 +90,7 @@ def _periods(dates: NDArray[np.datetime64], wanted: BarLength) -> tuple[NDArray[
 
 
 def stamped_at_end(panel: MarketPanel) -> MarketPanel:
-    """The panel with bars that were dated by their start dated by their end, as everything here and backtrader takes them.
+    """The panel with dates at the end of bars instead of their start, which is the convention here and in backtrader.
 
     Many sources date the minute from 9:30 to 9:31 by 9:30. Bars of a day or longer stay as they are.
 
@@ -98,7 +104,7 @@ def stamped_at_end(panel: MarketPanel) -> MarketPanel:
     Raises
     ------
     DataError
-        For irregular bars, whose ends are not told by their starts.
+        For irregular bars, whose ends do not follow from their starts.
     """
     length = panel.bar_length
     if not length.intraday:

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ from datafeeds.readers.own_frames import frames_in_memory
 from datafeeds.readers.reading import Reading, noted, reading_as
 from datafeeds.readers.wide_files import frames_of_table, read_frames, read_unless
 from datafeeds.readers.words import is_long_header
-from datafeeds.synthetic.market import index_names, synthetic_market
-from datafeeds.texts import did_you_mean, parse_pairs
+from datafeeds.synthetic.source import synthetic_source
+from datafeeds.texts import did_you_mean
 from datafeeds.universe.members import Members, with_members
 from datafeeds.universe.renames import read_renames, rename
 
@@ -46,7 +45,7 @@ _YAHOO = re.compile(r"yahoo:(?P<tickers>.+?):(?P<start>\d{4}-\d\d-\d\d)(?::(?P<e
 def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error") -> MarketPanel:
     """Read a wide file of prices: the first column is the date, every other column is one series.
 
-    CSV (comma separated, UTF-8, plain or gzipped) and Parquet are told apart by their content. In a CSV an empty field, `NA`,
+    CSV (comma separated, UTF-8, plain or gzipped) and Parquet are distinguished by their content. In a CSV an empty field, `NA`,
     `NaN` or `null` is a missing price. Numbers are read to the nearest double, so that a panel written with
     ``panel.to_frame().to_csv(path)`` or ``.to_parquet(path)`` comes back with the same fingerprint.
 
@@ -74,6 +73,13 @@ def read_panel(path: str | os.PathLike[str], targets: str | Sequence[str] = "IND
     Notes
     -----
     The peak of memory is about three times the array of prices, for Parquet.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample, read_panel
+    >>> load_sample().to_frame().to_csv("prices.csv")
+    >>> read_panel("prices.csv").n_bars
+    3018
     """
     file, part = split_inside(path)
     with reading_as(Reading()) as how, naming(file):
@@ -95,6 +101,12 @@ def load_sample(targets: str | Sequence[str] = "INDEX") -> MarketPanel:
 
     Stocks are adjusted for splits and dividends, the index is a price index, and the names were chosen with hindsight: excess
     returns on it are biased upwards. `datafeeds/sample/PROVENANCE.md` has the details.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> load_sample().symbols[:3]
+    ('AAPL', 'AMD', 'BAC')
     """
     with resources.as_file(resources.files("datafeeds") / "sample" / "sp500_20.csv.gz") as path:
         return _panel(read_frames(path), target_names(targets), "error", "sample", Reading())
@@ -117,13 +129,13 @@ def open_source(
     decimal: str | None = None,
     calendar: str | None = None,
 ) -> MarketPanel:
-    """The panel that a SOURCE of the command line stands for, or that frames in memory hold.
+    """The panel of a SOURCE, as on the command line, or of frames in memory.
 
     Parameters
     ----------
     source : {"sample", "synthetic[:KEY=VALUE,...]", "yahoo:TICKERS:START[:END]"}, path, DataFrame or mapping
         The bundled prices, :func:`synthetic_market`, with arguments or its defaults, Yahoo, or files: a wide CSV or Parquet file
-        (:func:`read_panel`), one with two layers of names as yfinance writes it, a long table, told by its columns
+        (:func:`read_panel`), one with two layers of names as yfinance writes it, a long table, recognised by its columns
         (:func:`~datafeeds.read_long_table`), a sheet of an Excel workbook (``FILE.xlsx:Sheet``), a zip archive with one table, or
         a folder with one file per ticker (:func:`~datafeeds.read_ticker_folder`). A file that is really called `sample` is
         reached as `./sample`. Frames are read alike: wide, with two layers of columns in either order, long, or a mapping of
@@ -133,7 +145,7 @@ def open_source(
         cache does not hold is fetched (:func:`datafeeds.yahoo_panel`): `yahoo:AAPL,MSFT:2015-01-01`. Everything else is for
         the command `tracker fetch`, which writes a file.
     targets : str, Series, or sequence of them, default "INDEX"
-        Column(s) to track, levels as a series, or ``FILE:COLUMN``. The synthetic market has as many indices as are asked for:
+        Column(s) to track, levels as a series, or ``FILE:COLUMN``. The synthetic market has as many indices as are named:
         `INDEX`, `INDEX2`, `INDEX3`, ...
     gaps : {"error", "freeze"}
         For files: see :func:`read_panel`.
@@ -146,7 +158,7 @@ def open_source(
     renames : path, optional
         Ticker changes: see :func:`~datafeeds.universe.renames.rename`.
     clean : {"flag", "drop", "winsorise"}, optional
-        Look for bad prices, before members are told apart, and keep the report as the panel's attribute `cleaning`: see
+        Look for bad prices, before members are selected, and keep the report as the panel's attribute `cleaning`: see
         :func:`~datafeeds.cleaning.cleaner.clean`. By default prices are taken as they are.
     index : Series, DataFrame or path, optional
         Levels of the index, where they are not among the prices: ``FILE`` or ``FILE:COLUMN``. It is called as `targets` says, or
@@ -163,6 +175,12 @@ def open_source(
     Notes
     -----
     Guesses about a file are kept in the panel's ``read_as`` and said in a :class:`~datafeeds.errors.DataWarning`.
+
+    Examples
+    --------
+    >>> from datafeeds import open_source
+    >>> open_source("sample", exclude=("GE",)).n_assets
+    19
     """
     with reading_as(Reading(dates, decimal, calendar)) as how:
         panel = _opened(source, targets, gaps, seed, adjust, index, (names_in(only), names_in(exclude)), how)
@@ -194,7 +212,7 @@ def _opened(
                 return (
                     _yahoo(str(source), target_names(targets), gaps, adjust)
                     if kind == "yahoo"
-                    else _synthetic(target_names(targets), seed, more)
+                    else synthetic_source(target_names(targets), seed, more)
                 )
         if source == "sample" and not apart:
             return load_sample(target_names(targets))
@@ -237,29 +255,6 @@ def _yahoo(source: str, targets: str | Sequence[str], gaps: str, adjust: str) ->
     from datafeeds.yahoo.fetching import yahoo_panel
 
     return yahoo_panel(targets, asked["tickers"], asked["start"], asked["end"], adjust=adjust, mode="prefer-cache", gaps=gaps)
-
-
-def _synthetic(targets: tuple[str, ...], seed: int, more: str) -> MarketPanel:
-    """A synthetic market, with just the indices that were asked for. ``more`` are arguments, ``n_assets=40,n_bars=300``."""
-    known = index_names(9)
-    unknown = [name for name in targets if name not in known]
-    if unknown:
-        raise UniverseError(
-            f"no index named {unknown[0]!r} in the synthetic market; it has {', '.join(known[:3])}, ... to {known[-1]}"
-        )
-    if not targets:
-        raise UniverseError("no target to track; name at least one index")
-    name = f"{SYNTHETIC}:{more}" if more else SYNTHETIC
-    given = parse_pairs(more.split(",") if more else (), f"data {name!r}:", "synthetic:n_assets=40")
-    if given.keys() & {"seed", "n_indices"}:
-        raise ParameterError(f"data {name!r}: set the seeds with seeds (--seed) and the indices with index instead")
-    columns = [known.index(target) for target in targets]
-    try:
-        panel = synthetic_market(seed=seed, n_indices=max(columns) + 1, **given)
-    except TypeError as problem:
-        raise ParameterError(f"data {name!r}: {str(problem).partition('() ')[2] or problem}") from None
-    seen = None if panel.target_seen is None else panel.target_seen[:, columns]
-    return replace(panel, targets=targets, target_close=panel.target_close[:, columns], target_seen=seen, source=SYNTHETIC)
 
 
 def _panel(

@@ -12,7 +12,7 @@ from tracker_strategies.errors import ParameterError
 def diagnostics_observer(*names: str, title: str = "Diagnostics") -> type[TrackerObserver]:
     """An Observer class that draws some of ``algorithm.diagnostics()``, one line each, for ``cerebro.addobserver``.
 
-    backtrader fixes the lines of a class when it is made, and each algorithm has figures of its own: hence a function.
+    backtrader fixes the lines of a class when it is made, and each algorithm has different figures: hence a function.
 
     Parameters
     ----------

@@ -24,7 +24,24 @@ FloatArray = NDArray[np.float64]
 
 
 class ObserverError(TrackerError, TypeError):
-    """An observer was added to a strategy that it cannot observe."""
+    """An observer was added to a strategy that it cannot observe.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import ObserverError, Turnover
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(bt.Strategy)
+    >>> cerebro.addobserver(Turnover)
+    >>> try:
+    ...     run = cerebro.run()
+    ... except ObserverError as error:
+    ...     print(type(error).__name__)
+    ...
+    ObserverError
+    """
 
 
 class TrackerObserver(bt.Observer):
@@ -122,6 +139,19 @@ class PortfolioTrackingError(ActiveObserver):
       - ``period`` (63): returns in the window, at least 2; NaN until it is full
       - ``centred`` (True), ``annualise`` (None): as for :class:`~indicators.tracking.TrackingError`
       - ``target`` (None): name of one index feed to compare with; by default what the strategy tracks, blended as it blends
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import PortfolioTrackingError
+    >>> from tracker_strategies import EqualWeight
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addobserver(PortfolioTrackingError)
+    >>> 0.0 < cerebro.run()[0].observers[0][0] < 0.02
+    True
     """
 
     lines: Any = ("te",)
@@ -143,6 +173,19 @@ class PortfolioExcessReturn(ActiveObserver):
 
     Params:
       - ``target`` (None): name of one index feed to compare with; by default what the strategy tracks, blended as it blends
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import PortfolioExcessReturn
+    >>> from tracker_strategies import EqualWeight
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addobserver(PortfolioExcessReturn)
+    >>> print(f"{cerebro.run()[0].observers[0][0]:.3f}")
+    0.008
     """
 
     lines: Any = ("excess",)
@@ -160,7 +203,21 @@ class PortfolioExcessReturn(ActiveObserver):
 
 
 class Turnover(TrackerObserver):
-    """Value bought plus value sold on the bar, over the account's value at the previous close. For trackers only."""
+    """Value bought plus value sold on the bar, over the account's value at the previous close. For trackers only.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import Turnover
+    >>> from tracker_strategies import EqualWeight
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addobserver(Turnover)
+    >>> 0.0 < cerebro.run()[0].observers[0][0] < 0.02
+    True
+    """
 
     lines: Any = ("turnover",)
     plotinfo: Any = {"plotname": "Turnover"}
@@ -173,7 +230,7 @@ class Turnover(TrackerObserver):
         self._account, self._before, self._early = AccountWatch(self._owner), math.nan, 0.0
 
     def next(self) -> None:
-        """One turn of the engine. What fills on a turn without a bar counts on the next one."""
+        """One turn of cerebro. Fills on a turn without a bar are counted on the next bar."""
         fills = self._owner.route.fills()
         self._early += 0.0 if fills is None else fills.traded
         super().next()
@@ -190,6 +247,19 @@ class EffectiveHoldings(TrackerObserver):
     """``effective``: 1 / sum of squared weights, the number of names if all had equal weight; ``names``: how many are held.
 
     For trackers only.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import EffectiveHoldings
+    >>> from tracker_strategies import EqualWeight
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addobserver(EffectiveHoldings)
+    >>> print(f"{cerebro.run()[0].observers[0].effective[0]:.1f}")
+    20.0
     """
 
     lines: Any = ("effective", "names")

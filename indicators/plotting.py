@@ -18,7 +18,7 @@ from tracker_strategies.errors import DataError, OutputError, ParameterError
 def plot_to_file(
     cerebro: Any, path: str | Path, *, width: float = 14.0, height: float = 9.0, dpi: int = 110, **options: Any
 ) -> Path:
-    """Draw what ``cerebro.plot`` draws into image files, after ``cerebro.run``.
+    """Write the figures of ``cerebro.plot`` to image files, after ``cerebro.run``.
 
     Works with and without a display, leaves the caller's matplotlib backend as it was and closes its figures.
 
@@ -48,6 +48,19 @@ def plot_to_file(
         A file name with an ending that matplotlib does not support.
     OutputError
         The file cannot be written there. Nothing is left behind.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import plot_to_file
+    >>> from tracker_strategies import EqualWeight
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 300)).add_to(cerebro, plot_assets=False)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> run = cerebro.run()
+    >>> plot_to_file(cerebro, "run.png").name
+    'run.png'
     """
     import matplotlib
 

@@ -75,6 +75,22 @@ class TrackingError(PairIndicator):
       - ``period`` (63): returns in the window, at least 2
       - ``centred`` (True)
       - ``annualise`` (None)
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import TrackingError
+    >>> class Watch(bt.Strategy):
+    ...     def __init__(self):
+    ...         self.error = TrackingError(self.data1, self.data0, period=60)
+    ...
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(Watch)
+    >>> run = cerebro.run()[0]
+    >>> 0.005 < run.error[0] < 0.02
+    True
     """
 
     lines: Any = ("te",)
@@ -96,7 +112,23 @@ class TrackingError(PairIndicator):
 
 
 class ExcessReturn(PairIndicator):
-    """Cumulative log return of ``data0`` minus that of ``data1``, since the first date on which both have a bar."""
+    """Cumulative log return of ``data0`` minus that of ``data1``, since the first date on which both have a bar.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from indicators import ExcessReturn
+    >>> class Watch(bt.Strategy):
+    ...     def __init__(self):
+    ...         self.excess = ExcessReturn(self.data1, self.data0)
+    ...
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(Watch)
+    >>> print(f"{cerebro.run()[0].excess[0]:.2f}")
+    -0.02
+    """
 
     lines: Any = ("excess",)
     plotinfo: Any = {"subplot": True, "plotname": "Excess log return", "plothlines": [0.0]}

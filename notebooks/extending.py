@@ -6,14 +6,15 @@
 # ---
 
 # %% [markdown]
-# # Extending: an algorithm and a view of your own
+# # Extending: your own algorithm, side information and signal
 #
-# An algorithm writes one method, `_learn`, in terms of the assets that take part in a round. Checks, listings, holidays,
-# copies, storage and the fills are done around it. One decorator makes it a strategy with the same parameters.
+# An algorithm defines one method, `_learn`, in terms of the assets that take part in a round. The base class does the rest:
+# checks of the input, listings, holidays, copies and storage. One decorator makes it a strategy with the same parameters.
 
 # %%
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from datafeeds import load_sample
@@ -45,29 +46,29 @@ class NormalisedLMS(OnlineAlgorithm):
         return {"error": self._error}
 
 
-# In cerebro, in backtests, in a paper account, in holdings, minding costs:
+# For cerebro, backtests and paper accounts; with share counts as coordinates, and with costs in mind:
 NormalisedLMSTracker = strategy_of(NormalisedLMS)
 
 # %%
 for params in ({}, {"coordinates": "shares"}, {"coordinates": "shares", "cost_aware": 5}):
     m = backtest(panel, NormalisedLMSTracker, params, costs=CostModel(bps=5)).metrics()
-    print(f"{1e4 * m['te_rms']:.1f} bp per bar off the index, {100 * m['turnover']:.2f} % traded per bar, {params or 'weights'}")
+    print(f"TE {1e4 * m['te_rms']:.1f} bp, turnover {100 * m['turnover']:.2f} % per bar, {params or 'weights'}")
 
 # %% [markdown]
-# The check suite of the project is for everybody: copies are independent, the state goes out and comes back in mid-stream,
-# permuting assets permutes weights, and so on; a broken promise is an error that names it. And the past does not depend on the
-# future: that check runs the whole engine on other futures and compares decisions, orders and values bit by bit.
+# The checks of the project run on your own learner, too: copies are independent, a state that is saved and restored continues
+# bit by bit, permuting assets permutes weights, and so on. A check that fails is an error that names it. The check of look-ahead
+# runs the whole engine with other futures and compares decisions, orders and values bit by bit.
 
 # %%
-print(len(check_learner(NormalisedLMS, rounds=2000)), "promises kept")
+print(len(check_learner(NormalisedLMS, rounds=2000)), "checks passed")
 check_no_lookahead(NormalisedLMSTracker, panel.rows(0, 120))
 
 # %% [markdown]
-# ## A view of your own
+# ## Your own side information
 #
-# Side information is a convex function h(w) that is priced on every bar. `UserDefined` needs its gradient only; keep `lam`
-# times the curvature of h at 1 or below, then its iteration converges fast. This one pulls two groups of names towards half of
-# the account each; the group of a name could be its sector, its country, or a score.
+# Side information is a convex function h(w) that is part of the objective on every bar. `UserDefined` needs its gradient only.
+# Keep `lam` times the curvature of h at 1 or below; then its iteration converges fast. This one tilts two groups of names
+# towards half of the account each; the group of a name could be its sector, its country, or a score.
 
 # %%
 group = np.array([0.0, 1.0] * (panel.n_assets // 2))
@@ -79,16 +80,22 @@ def balance(w: Any, at: Any) -> Any:
     return float(sign @ w) * sign
 
 
+fig, ax = plt.subplots(figsize=(7, 2.6), dpi=80)
 for lam in (1e-9, 0.1, 1.0):
     record = backtest(panel, PASTracker, {"side": UserDefined(balance), "lam": lam})
     share = record.weights[250:] @ group
-    print(f"lam={lam:g}: {1e4 * record.metrics()['te_rms']:.1f} bp off, group 1 is {share.mean():.3f} of the account")
+    print(f"lam={lam:g}: TE {1e4 * record.metrics()['te_rms']:.1f} bp per bar, group 1 is {share.mean():.3f} of the account")
+    ax.plot(record.dates[250:], share, lw=1, label=f"lam={lam:g}")
+ax.set(ylabel="share of group 1")
+ax.legend(frameon=False)
+plt.show()
 
 # %% [markdown]
 # ## A signal
 #
-# When the view is one number per asset, hand over a function of the bar (or one backtrader line per asset, as `signal_lines`).
-# It sees what is known at the close of the bar and nothing else. NaN means no view.
+# If your view is one number per asset, pass a function of the bar (or one backtrader line per asset, as `signal_lines`). The bar
+# has what is known at its close and nothing else. NaN means no view. `tilted-ensemble` takes the same function, and tilts the
+# recommended tracker.
 
 # %%
 closes: list[Any] = []
@@ -100,6 +107,10 @@ def reversal(bar: Any) -> Any:
     return -(bar.close / closes[-6] - 1.0) if len(closes) > 5 else np.full(panel.n_assets, np.nan)
 
 
-record = backtest(panel, PASTracker, {"side": "signal", "signal": reversal, "lam": 0.05}, costs=CostModel(bps=5))
-m = record.metrics()
-print(f"{1e4 * m['te_rms']:.1f} bp, {100 * m['turnover']:.1f} % traded per bar, excess {m['excess_log_return']:+.3f} after costs")
+for strategy in ("pas", "tilted-ensemble"):
+    closes.clear()
+    m = backtest(panel, strategy, {"side": "signal", "signal": reversal, "lam": 0.05}, costs=CostModel(bps=5)).metrics()
+    print(
+        f"{strategy:16} TE {1e4 * m['te_rms']:.1f} bp, turnover {100 * m['turnover']:.1f} % per bar, "
+        f"excess log return {m['excess_log_return']:+.3f} after costs"
+    )

@@ -8,9 +8,9 @@
 # %% [markdown]
 # # Five algorithms, and what each is for
 #
-# Each comes from a paper, and each answers another question. All learn from one pair a bar: the returns of the assets x and
-# that of the index y. All answer with weights for the time after: long only, fully invested. The market here is drawn, so that
-# there is no hindsight in it: 40 names, an index that holds share counts and is reviewed every 63 bars.
+# Each comes from a paper and solves a different problem. All learn from one pair per bar, the returns x of the assets and the
+# return y of the index, and return weights for the next bar: long only, fully invested. The market is simulated, so there is no
+# survivorship in it: 40 names, and an index that holds share counts and is reviewed every 63 bars.
 
 # %%
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ def score(name: str, **params: object) -> dict[str, float]:
     m = record.metrics()
     label = ", ".join([name, *(f"{k}={v}" for k, v in params.items())])
     print(
-        f"{label:38} {1e4 * m['te_rms']:6.1f} bp per bar off, {100 * m['turnover']:5.2f} % traded, {m['n_holdings']:4.0f} names, "
-        f"excess log return {m['excess_log_return']:+.3f}"
+        f"{label:38} TE {1e4 * m['te_rms']:5.1f} bp, turnover {100 * m['turnover']:5.2f} % per bar, "
+        f"{m['n_holdings']:3.0f} names, excess log return {m['excess_log_return']:+.3f}"
     )
     return m
 
@@ -40,50 +40,50 @@ equal = score("equal-weight")
 # %% [markdown]
 # ## Passive-aggressive (Crammer et al. 2003): correct at once, or not at all
 #
-# While the error of a bar stays within `eps`, nothing is learnt. Beyond it the weights move just as far as needed to get back.
-# One parameter, in units of returns, trades tracking for trading. Cost of a bar: O(N).
+# While the error of a bar is within `eps`, the weights stay. Beyond it they move just as far as needed to get back within it.
+# One parameter, in units of returns: a larger `eps` means less trading and a larger tracking error. Cost per bar: O(N).
 
 # %%
 for eps in (0.0, 3e-4, 3e-3):
     score("pa", eps=eps)
 
 # %% [markdown]
-# ## APAS (Shi, Ying, Palomar 2024): track, and lean towards something
+# ## APAS (Shi, Ying, Palomar 2024): tracking with a tilt
 #
-# Side information h(w) pulls on the weights; `lam` says how strongly, and the tolerated error `eps` adapts to what that gains.
-# The default h is what has just risen, a bet on momentum that need not pay. `side="switching"` is a price on trading instead.
+# A convex function h(w), the side information, tilts the weights. `lam` is the strength of the tilt, and the tolerated error
+# `eps` adapts to what the tilt gains. The default h prefers names that have just risen; such a bet on momentum need not pay.
+# `side="switching"` is a price on trading instead.
 
 # %%
-score("apas", lam=0.001)
-score("apas", lam=0.1)
-score("apas", side="switching", lam=0.01)
+for params in ({"lam": 0.001}, {"lam": 0.1}, {"side": "switching", "lam": 0.01}):
+    score("apas", **params)
 
 # %% [markdown]
 # ## AdaGrad (Duchi, Hazan, Singer 2010): a learning rate for every name
 #
-# Names that have moved the error a lot get small steps, the others large ones; no scale has to be known. The projection on the
-# simplex is in the metric of the learning rates. Cost: O(N log N) with the diagonal, O(N^3) with the full matrix.
+# Names that have contributed much to past gradients get small steps, the others large ones; no scale has to be chosen. The
+# projection on the simplex is in the metric of the learning rates. Cost: O(N log N) with the diagonal, O(N^3) with the full
+# matrix.
 
 # %%
-score("adagrad")
+adagrad = score("adagrad")
 
 # %% [markdown]
 # ## Discounted VAW (Jacobsen, Cutkosky 2024): forecasts without prior knowledge
 #
-# Ridge regression that forgets. Its forecasts are optimal against comparators that move, and a vote over discounts needs no
-# choice of one. The theorem is about forecasts. The portfolio is the projection of the causal coefficients, and there a single
-# discount can track closer than the vote, as it does here. Cost: O(N^2) per expert.
+# Ridge regression that discounts the past. Its forecasts have optimal regret against comparators that change, and a vote over
+# discounts removes the choice of one. The theorem is about forecasts. The portfolio is the projection of the causal
+# coefficients, and a single discount can track closer than the vote, as it does here. Cost: O(N^2) per expert.
 
 # %%
-score("vaw")
-score("discounted-vaw", gamma=0.99)
-score("adaptive-discount")
+for name, params in (("vaw", {}), ("discounted-vaw", {"gamma": 0.99}), ("adaptive-discount", {})):
+    score(name, **params)
 
 # %% [markdown]
 # ## Sparse PLS (McWilliams, Montana 2010): few names
 #
-# Latent factors of assets and indices, each carried by `theta` names, updated a bar at a time. It is made for a small number of
-# names and for several indices at once.
+# Latent factors of assets and indices, each with `theta` names, updated bar by bar. It is made for a small number of names and
+# for several indices at once.
 
 # %%
 for names in (5, 10, 20):
@@ -92,9 +92,9 @@ for names in (5, 10, 20):
 # %% [markdown]
 # ## What we recommend
 #
-# Any of the above in holdings instead of weights (see the notebook on holdings), or the ensemble: four estimates of the share
-# counts of the index, stacked, so that nothing has to be chosen. The picture shows all of it: left is close to the index, low
-# is cheap.
+# `ensemble`: four estimates of the index's share counts, combined, with nothing to choose. Here it tracks closest and trades
+# least. Of the five algorithms all but `apas` track closer, and trade less, with share counts instead of weights (see the
+# notebook on holdings). In the picture, left is close to the index and low is little trading.
 
 # %%
 points: dict[str, dict[str, float]] = {"equal-weight": equal}
@@ -109,11 +109,11 @@ for name, m in points.items():
     x, y = 1e4 * m["te_rms"], 100 * m["turnover"]
     ax.scatter(x, y, s=22, color="C1" if "holdings" in name or name == "ensemble" else "C0")
     ax.annotate(name, (x, y), xytext=(4, 3 if "holdings" in name else -9), textcoords="offset points", fontsize=7)
-ax.set(xlabel="RMS tracking error, bp per bar", ylabel="turnover, % per bar", xscale="log", yscale="log")
+ax.set(xlabel="tracking error (RMS), bp per bar", ylabel="turnover, % per bar", xscale="log", yscale="log")
 plt.show()
 
 # %% [markdown]
-# The algorithms stand on their own, in numpy. One round by hand:
+# The algorithms can be used without backtrader, in numpy. One round by hand:
 
 # %%
 learner = PA(3, eps=0.001)

@@ -8,8 +8,8 @@
 # %% [markdown]
 # # An index tracker in cerebro
 #
-# Twenty large US stocks follow the S&P 500 with the recommended tracker, at 5 bp costs and fills at the next
-# open. Open this file as a notebook (jupytext, VS Code, PyCharm) or run it as a script.
+# Twenty large US stocks follow the S&P 500 with the recommended tracker, at 5 bp costs. The sample has closes only, so orders
+# fill at the next close. Open this file as a notebook (jupytext, VS Code, PyCharm) or run it as a script.
 
 # %%
 import backtrader as bt
@@ -22,8 +22,8 @@ data = SingleIndexData.from_source("sample")
 data.panel
 
 # %% [markdown]
-# One cerebro per strategy, everything else equal. The baseline stands beside the tracker, because these stocks beat the index
-# by having been chosen with hindsight.
+# One cerebro per strategy, everything else equal. The baseline shows how much of the excess return is survivorship: these
+# stocks were chosen with hindsight, so equal weights beat the index, too.
 
 
 # %%
@@ -43,13 +43,13 @@ runs = {"ensemble": run(EnsembleTracker, rebalance="weekly"), "equal weight": ru
 for name, strategy in runs.items():
     tracking, holdings = strategy.analyzers.tracking.get_analysis(), strategy.analyzers.holdings.get_analysis()
     print(
-        f"{name:>12}: {1e4 * tracking['te_rms']:.1f} bp per bar, {100 * holdings['turnover']:.2f} % traded per bar, "
+        f"{name:>12}: tracking error {1e4 * tracking['te_rms']:.1f} bp, turnover {100 * holdings['turnover']:.2f} % per bar, "
         f"excess log return {tracking['excess_log_return']:+.2f}"
     )
 
 # %% [markdown]
-# A record has the whole run as arrays: `value`, `index`, `weights`, `turnover`, `cost`, and what is made from them. The
-# distance to the index over the last quarter of a year:
+# A record has the whole run as arrays: `value`, `index`, `weights`, `turnover`, `cost`, and figures computed from them. The
+# picture shows the tracking error over the last 63 bars, a quarter of a year:
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 2.6), dpi=80)

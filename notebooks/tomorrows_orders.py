@@ -9,13 +9,14 @@
 # # From a download to tomorrow's orders
 #
 # `yfinance.download(["^GSPC", "AAPL", ...])` returns a frame whose columns have two levels: the field (Close, High, ...) and the
-# ticker. Here the bundled sample takes its shape, so that this notebook runs without the internet. From it to an order list are
-# four steps.
+# ticker. Here the bundled sample is given this shape, so that the notebook runs without the internet. Four steps lead from it to
+# an order list.
 
 # %%
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 
 from datafeeds import MarketPanel, load_sample
@@ -28,10 +29,10 @@ download = pd.concat(fields, axis=1, names=["Price", "Ticker"])
 download.iloc[-3:, :4].round(2)
 
 # %% [markdown]
-# ## 1. The download becomes a panel
+# ## 1. From the download to a panel
 #
-# Closes as they are quoted: download with `auto_adjust=False` and take `Close`, not `Adj Close`. Prices that are adjusted for
-# dividends make wrong share counts.
+# Use closes as they are quoted: download with `auto_adjust=False` and take `Close`, not `Adj Close`. Prices that are adjusted for
+# dividends give wrong share counts.
 
 # %%
 panel = MarketPanel.from_frame(download["Close"], "^GSPC", source="yfinance")
@@ -40,8 +41,8 @@ print(panel)
 # %% [markdown]
 # ## 2. What is held
 #
-# A file with a symbol, a quantity and a row CASH, or what the broker exports. The price that the broker shows is compared with
-# the last close: one that differs by more than two percent is refused, with the ratio of a split named.
+# A file with symbol, quantity and a row CASH, or an export of the broker. A column with the broker's prices is compared with the
+# last closes: a difference of more than two percent is refused, and if it looks like a split, the message gives the ratio.
 
 # %%
 last = dict(zip(panel.symbols, panel.close[-1], strict=True))
@@ -54,7 +55,7 @@ print(account.cash, dict(account.shares))
 # ## 3. The list
 #
 # The ensemble learns from all bars and decides at the last close, within the mandate and after costs. Sells come first. Buys of
-# batch 2 need the money that the sells bring.
+# batch 2 need the proceeds of the sells.
 
 # %%
 mandate = Mandate(max_weight=0.10, lot=1)
@@ -65,16 +66,26 @@ plan.table[["symbol", "side", "qty", "est_price", "weight_now", "weight_target",
 for line in plan.foot:
     print(line)
 
+# %%
+shown = plan.table.sort_values("weight_target")
+fig, ax = plt.subplots(figsize=(7, 3.8), dpi=80)
+ax.barh(shown["symbol"], 100 * shown["weight_now"], height=0.7, color="0.8", label="now")
+ax.barh(shown["symbol"], 100 * shown["weight_target"], height=0.35, color="C0", label="after the orders")
+ax.set(xlabel="weight, %")
+ax.tick_params(axis="y", labelsize=7)
+ax.legend(frameon=False)
+plt.show()
+
 # %% [markdown]
 # ## 4. The broker's file
 #
-# BasketTrader of Interactive Brokers takes whole shares; Alpaca takes fractions, too. Nothing is sent: you place it.
+# BasketTrader of Interactive Brokers takes whole shares only; Alpaca takes fractions, too. Nothing is sent: you place the orders.
 
 # %%
 print(plan.to_csv(folder / "basket.csv", broker="ibkr")[:400])
 
 # %% [markdown]
-# ## Is it what a backtest does?
+# ## The same as a backtest
 #
 # A backtest that learns up to the same close, starts from the same holdings and trades there sends the same orders.
 

@@ -203,6 +203,14 @@ def backtest(
         bars x names. Of the decisions of a strategy with limits, sums and breaches are kept.
     **cerebro_options
         Passed to ``bt.Cerebro`` (``runonce``, ``preload``, ``exactbars``, ...).
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import CostModel, backtest
+    >>> record = backtest(load_sample().rows(0, 250), "ensemble", {"max_weight": 0.2}, costs=CostModel(bps=5))
+    >>> record.metrics()["n_bars"]
+    248
     """
     panel = IndexData(panel, targets).panel
     cls, params = check_run(panel, strategy, params, cash)

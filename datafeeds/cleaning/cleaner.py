@@ -29,7 +29,7 @@ def clean(
     max_bad: float = 0.1,
     actions: Mapping[str, Iterable[Any]] | None = None,
 ) -> tuple[MarketPanel, CleaningReport]:
-    """Look for suspicious prices and treat them as the policy says.
+    """Look for suspicious prices and treat them by the policy.
 
     Parameters
     ----------

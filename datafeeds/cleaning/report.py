@@ -25,6 +25,15 @@ class Finding(NamedTuple):
         For `spike` and `jump` the price over the one before it; for `stale` and `no volume` the number of bars.
     action : str
         What was done.
+
+    Examples
+    --------
+    >>> from datafeeds import MarketPanel, clean, load_sample
+    >>> frame = load_sample().to_frame().iloc[:300].copy()
+    >>> frame.iloc[100, 3] *= 10.0
+    >>> panel, report = clean(MarketPanel.from_frame(frame))
+    >>> [(finding.symbol, finding.date, finding.kind) for finding in report.findings]
+    [('BAC', '2011-05-26', 'spike')]
     """
 
     symbol: str
@@ -46,6 +55,15 @@ class CleaningReport:
     findings : tuple of Finding
     dropped : mapping of symbol to reason
         Symbols that were removed, and why.
+
+    Examples
+    --------
+    >>> from datafeeds import MarketPanel, clean, load_sample
+    >>> frame = load_sample().to_frame().iloc[:300].copy()
+    >>> frame.iloc[100, 3] *= 10.0
+    >>> panel, report = clean(MarketPanel.from_frame(frame), policy="drop")
+    >>> print(report.summary())
+    cleaning (drop): 1 spike in 1 series
     """
 
     policy: str

@@ -28,7 +28,7 @@ class PanelClock:
     """The current row of all feeds of one panel. One per cerebro: feeds that share a clock move together.
 
     That holds while bars run. Before, when backtrader works out indicators in advance (``runonce``) or copies a feed, it moves
-    each feed, and each of its lines, on its own: then every line has a position of its own, as in any other feed.
+    each feed, and each of its lines, on its own: then every line has its own position, as in any other feed.
 
     Attributes
     ----------
@@ -37,11 +37,18 @@ class PanelClock:
     ahead : float
         Date number of the next row; infinity after the last.
     live : bool
-        Whether bars run: the lines stand where the clock does.
+        Whether bars run: the lines are at the row of the clock.
     moved : bool
         Whether the last step reached a new row.
     leader : PanelFeed or None
         The feed that moves the clock in this run: the first one started.
+
+    Examples
+    --------
+    >>> from datafeeds import IndexData, load_sample
+    >>> feeds = IndexData(load_sample()).feeds()
+    >>> len({id(feed.clock) for feed in feeds})
+    1
     """
 
     def __init__(self, panel: MarketPanel) -> None:
@@ -77,13 +84,13 @@ class PanelClock:
         return moved
 
     def step_back(self) -> None:
-        """Undo the last step, if it has not been undone: a feed from elsewhere has an earlier bar to deliver first."""
+        """Undo the last step, if it has not been undone: a feed of other origin has an earlier bar to deliver first."""
         if self.moved:
             self.go_to(self.row - 1)
         self.moved = False
 
     def go_to(self, row: int) -> None:
-        """Stand at a row."""
+        """Move to a row."""
         self.row = row
         self.ahead = self.when[row + 1] if row + 1 < len(self.when) else math.inf
 

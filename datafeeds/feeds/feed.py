@@ -39,6 +39,14 @@ class PanelFeed(bt.feed.DataBase):
     Params:
       - ``clock`` (:class:`PanelClock`): shared by all feeds of the panel in one cerebro
       - ``symbol`` (str): which column
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> feed = IndexData(load_sample()).feeds()[1]
+    >>> feed.p.symbol
+    'AAPL'
     """
 
     params = (("clock", None), ("symbol", ""))
@@ -150,17 +158,17 @@ class PanelFeed(bt.feed.DataBase):
             super().preload()
 
     def extend(self, value: float = math.nan, size: int = 0) -> None:
-        """Room for bars to come (``lookahead`` of cerebro)."""
+        """Make room for future bars (``lookahead`` of cerebro)."""
         if size:
             super().extend(value, size)
 
     def qbuffer(self, savemem: int = 0, replaying: bool = False) -> None:
-        """Nothing to save when clocked. A resampled feed goes back by a bar at times, which backtrader's short buffers forget."""
+        """Nothing to save when clocked. A resampled feed may go back by a bar that short buffers have dropped."""
         if self.clocked:
             super().qbuffer(savemem, replaying)
 
     def advance_peek(self) -> float:
-        """Date number of the next row of the panel. Only the loop over the bars asks for it."""
+        """Date number of the next row of the panel. Only the loop over the bars calls it."""
         if not self.clocked:
             return float(super().advance_peek())
         clock = self.clock
@@ -181,14 +189,14 @@ class PanelFeed(bt.feed.DataBase):
             super().advance(size, datamaster, ticks)
 
     def rewind(self, size: int = 1) -> None:
-        """Take the last step back: a feed from elsewhere has an earlier bar to deliver first."""
+        """Undo the last step: a feed of other origin has an earlier bar to deliver first."""
         if self.clocked and self.clock.live:
             self.clock.step_back()
         else:
             super().rewind(size)
 
     def next(self, datamaster: Any = None, ticks: bool = True) -> bool:
-        """Step-by-step modes: whether this feed has a bar of its own on the row the clock has reached."""
+        """Step-by-step modes: whether this feed has a bar on the row that the clock has reached."""
         if not self.clocked:
             return bool(super().next(datamaster, ticks))
         clock = self.clock

@@ -21,7 +21,7 @@ MAX_PLOTTED = 6
 
 
 class IndexData:
-    """A panel and its way into backtrader.
+    """A panel and its backtrader feeds.
 
     Parameters
     ----------
@@ -31,6 +31,14 @@ class IndexData:
         Which columns to track, or the levels to track, if `panel` is not a MarketPanel.
     gaps : {"error", "freeze"}
         And other options of :func:`datafeeds.open_source`.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> cerebro = bt.Cerebro()
+    >>> len(IndexData(load_sample()).add_to(cerebro))
+    21
     """
 
     def __init__(self, panel: Source, targets: Targets = "INDEX", *, gaps: str = "error", **options: Any) -> None:
@@ -59,7 +67,7 @@ class IndexData:
         return cls(yahoo_panel(index, tickers, start, end, **options))
 
     def feeds(self) -> list[PanelFeed]:
-        """New feeds with a clock of their own: targets first (so that ``data0`` is the index), then the assets in order."""
+        """New feeds with their own clock: targets first (so that ``data0`` is the index), then the assets in order."""
         first, *others = self._target_feeds()
         first.clock.assets = None
         return [first, *others, *map(first.sibling, self.panel.symbols)]

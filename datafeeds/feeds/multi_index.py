@@ -68,7 +68,7 @@ class MultiIndexData(IndexData):
         fx: Mapping[str, Rate] | None = None,
         fx_carry: int = 0,
     ) -> Self:
-        """Put several markets together.
+        """Join several markets.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ BAR_PARTS = ("open", "high", "low", "volume")
 
 @dataclass(frozen=True, eq=False)
 class Market:
-    """One exchange: some series on its own calendar, when it closes, and what it is quoted in.
+    """One exchange: its series, calendar, closing time and currency.
 
     Parameters
     ----------
@@ -47,6 +47,17 @@ class Market:
         Full bars of the assets, when prices are a frame.
     gaps : {"error", "freeze"}
         What a price means that is missing on a session of this market, between two others: see :meth:`MarketPanel.from_frame`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from datafeeds import Market, MultiIndexData
+    >>> days = pd.DatetimeIndex(["2024-01-02", "2024-01-03"])
+    >>> ny = pd.DataFrame({"SPX": [10.0, 11], "AAPL": [5.0, 6]}, index=days)
+    >>> tokyo = pd.DataFrame({"NKY": [20.0, 21], "SONY": [3.0, 4]}, index=days)
+    >>> markets = {"NY": Market(ny, "SPX", "America/New_York", "16:00"), "TOKYO": Market(tokyo, "NKY", "Asia/Tokyo", "15:30")}
+    >>> MultiIndexData.from_markets(markets).panel.targets
+    ('SPX', 'NKY')
     """
 
     prices: Prices
@@ -89,10 +100,17 @@ class ExchangeRate:
     Parameters
     ----------
     rates : Series or path
-        Positive numbers, with dates as the index; the calendar is its own. Of a file the only column beside the dates is taken.
+        Positive numbers, with dates as the index; the calendar is its own. Of a file the only column besides the dates is taken.
     timezone, close : str, default "Europe/London", "16:00"
         When the rate of a day is known: the default is the hour of the London fixing. A rate that is noted at the close of New
         York is not known to a decision made at that close a minute earlier.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from datafeeds import ExchangeRate
+    >>> rates = pd.Series([0.0070, 0.0071], index=pd.DatetimeIndex(["2024-01-02", "2024-01-04"]))
+    >>> rate = ExchangeRate(rates)
     """
 
     rates: pd.Series | str | os.PathLike[str]

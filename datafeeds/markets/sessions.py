@@ -22,7 +22,7 @@ class SessionReport:
     ----------
     exchange : str
     bars : {"intraday", "daily", "weekly", "monthly"}
-        What the distance of the dates says.
+        What follows from the distance of the dates.
     expected : int
         Sessions; weeks or months with a session, for weekly and monthly bars.
     missing : tuple of ISO dates
@@ -35,6 +35,12 @@ class SessionReport:
         For intraday bars: sessions of the usual length with fewer bars than usual.
     outside : tuple of ISO dates
         For intraday bars: days with bars that end before the open or after the close, in local time of the exchange.
+
+    Examples
+    --------
+    >>> from datafeeds import check_sessions, load_sample
+    >>> sorted(check_sessions(load_sample(), "XNYS").as_dict())[:3]
+    ['bars', 'early_closes', 'exchange']
     """
 
     exchange: str
@@ -69,6 +75,12 @@ def expected_sessions(exchange: str, first: Any, last: Any) -> Days:
     exchange : str
         Code of the exchange: XNYS, XTKS, XLON, ...
     first, last : date, datetime64 or ISO text
+
+    Examples
+    --------
+    >>> from datafeeds import expected_sessions
+    >>> expected_sessions("XNYS", "2024-01-01", "2024-01-05").astype("datetime64[D]").astype(str).tolist()
+    ['2024-01-02', '2024-01-03', '2024-01-04', '2024-01-05']
     """
     days = calendar_of(exchange, first, last).sessions.to_numpy().astype("datetime64[D]")
     return np.asarray(days[(days >= np.datetime64(first, "D")) & (days <= np.datetime64(last, "D"))])
@@ -114,6 +126,12 @@ def check_sessions(panel: MarketPanel, exchange: str) -> SessionReport:
     ------
     DataError
         The package is absent, the exchange unknown, or its calendar does not reach as far as the dates.
+
+    Examples
+    --------
+    >>> from datafeeds import check_sessions, load_sample
+    >>> check_sessions(load_sample(), "XNYS").exchange
+    'XNYS'
     """
     dates = panel.dates.astype("datetime64[D]")
     have, counts = np.unique(dates, return_counts=True)

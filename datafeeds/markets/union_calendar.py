@@ -40,6 +40,14 @@ def join_markets(
         A target without data, targets without common dates, a gap in a rate, an unknown time zone, a currency without a rate.
     UniverseError
         A name in two markets, or a decision market that is not one of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from datafeeds import Market, join_markets
+    >>> frame = pd.DataFrame({"SPX": [10.0, 11], "AAPL": [5.0, 6]}, index=pd.DatetimeIndex(["2024-01-02", "2024-01-03"]))
+    >>> join_markets({"NY": Market(frame, "SPX", "America/New_York", "16:00")}).symbols
+    ('AAPL',)
     """
     if not (isinstance(fx_carry, int) and fx_carry >= 0):
         raise DataError(f"fx_carry={fx_carry!r} must be a number of bars >= 0")

@@ -26,10 +26,10 @@ STOOQ = ".txt"
 def read_long_table(
     path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error", adjust: str = "split"
 ) -> MarketPanel:
-    """Read a CSV (plain or gzipped) or Parquet file with the columns date, ticker, close, and any of open, high, low, volume.
+    r"""Read a CSV (plain or gzipped) or Parquet file with the columns date, ticker, close, and any of open, high, low, volume.
 
-    Columns may stand in any order and be written in any case (`Adj Close` is `adj_close`); rows may stand in any order; columns
-    of another name are ignored. A row without a close is no bar.
+    Columns may be in any order and case (`Adj Close` is `adj_close`); rows may be in any order; columns
+    of another name are ignored. A row without a close is not a bar.
 
     Parameters
     ----------
@@ -47,6 +47,15 @@ def read_long_table(
     ------
     DataError, UniverseError
         On one line that begins with the name of the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from datafeeds import read_long_table
+    >>> rows = "date,ticker,close\n2024-01-02,SPX,10\n2024-01-02,AAPL,5\n2024-01-03,SPX,11\n2024-01-03,AAPL,6\n"
+    >>> size = Path("long.csv").write_text(rows)
+    >>> read_long_table("long.csv", "SPX").close.tolist()
+    [[5.0], [6.0]]
     """
     file, part = split_inside(path)
     with naming(file), reading_as(Reading()) as how:
@@ -66,10 +75,10 @@ def long_frames(file: Path, adjust: str = "split") -> Frames:
 def read_ticker_folder(
     path: str | os.PathLike[str], targets: str | Sequence[str] = "INDEX", *, gaps: str = "error", adjust: str = "split"
 ) -> MarketPanel:
-    """Read a folder of CSV or Parquet files, one per ticker and called after it: `AAPL.csv`, `BRK.B.parquet`, `^GSPC.csv.gz`.
+    r"""Read a folder of CSV or Parquet files, one per ticker, named after it: `AAPL.csv`, `BRK.B.parquet`, `^GSPC.csv.gz`.
 
     Each holds a date column and a close, or a whole bar, as a long table has them (see
-    :func:`read_long_table`, also for the parameters); a file with one column beside its dates needs no
+    :func:`read_long_table`, also for the parameters); a file with one column besides its dates needs no
     name for it. Files with another ending, and those whose name begins with a dot or an underscore, are left alone.
     A `.txt` is read if it has a date and a close, as those of Stooq have.
 
@@ -77,6 +86,17 @@ def read_ticker_folder(
     ------
     DataError, UniverseError
         On one line that begins with the name of the folder, and names the file where one is at fault.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from datafeeds import read_ticker_folder
+    >>> Path("prices").mkdir()
+    >>> for name, first in (("SPX", 10), ("AAPL", 5)):
+    ...     size = Path("prices", f"{name}.csv").write_text(f"date,close\n2024-01-02,{first}\n2024-01-03,{first + 1}\n")
+    ...
+    >>> read_ticker_folder("prices", "SPX").close.tolist()
+    [[5.0], [6.0]]
     """
     folder = Path(path).expanduser()
     with naming(folder), reading_as(Reading()) as how:

@@ -50,7 +50,7 @@ def header_of(file: Path) -> list[str]:
 
 
 def find_parts(file: Path, needed: Sequence[str], what: str) -> dict[str, str]:
-    """The columns of a file that play these parts, or an error that says which is missing from `what`."""
+    """The columns of a file for these roles, or an error that names the one that is missing from `what`."""
     header = header_of(file)
     if not header:
         read_columns(file, {})  # says what is wrong with the file
@@ -150,7 +150,7 @@ def date_column(file: Path, header: list[str]) -> str:
 
 
 def dates_of(column: Any, name: str) -> NDArray[np.datetime64]:
-    """As :func:`~datafeeds.readers.dates.parse_dates`, for columns in which each date stands many times."""
+    """As :func:`~datafeeds.readers.dates.parse_dates`, for columns in which each date appears many times."""
     if not pa.types.is_dictionary(column.type):
         return parse_dates(column, name)
     coded = _one_code(column)
@@ -171,7 +171,7 @@ def _one_code(column: Any) -> Any:
 
 
 def names_of(column: Any, name: str) -> tuple[NDArray[np.int64], list[str]]:
-    """A column of names: the place of each cell's name, and the names in the order in which they first stand there."""
+    """A column of names: the place of each cell's name, and the names in the order of their first appearance."""
     coded = _one_code(column if pa.types.is_dictionary(column.type) else column.cast(pa.string()).dictionary_encode())
     if coded.null_count:
         raise DataError(f"row {_first_null(coded) + 1} is empty in column {name!r}; fill it or delete the row")

@@ -38,6 +38,14 @@ class FileLimits:
         MB of a table that is always allowed.
     empty : int, default 50
         Cells per cell that has a price; not checked up to `free`.
+
+    Examples
+    --------
+    >>> import datafeeds
+    >>> with datafeeds.file_limits(rows=100, columns=50) as limits:
+    ...     print(limits.rows)
+    ...
+    100
     """
 
     rows: int = 50_000_000
@@ -64,14 +72,14 @@ class FileLimits:
             raise _too_large(f"{columns:,} columns are more than {self.columns:,}", "columns", columns)
 
     def check_unpacked(self, size: int, packed: int) -> None:
-        """Raise a DataError for so many bytes of text, or of anything else that is unpacked, from a file of `packed` bytes."""
+        """Raise a DataError if this number of bytes, text or other unpacked data, is too large for a file of `packed` bytes."""
         if size > self.unpacked * MB:
             raise _too_large(f"it unpacks to more than {self.unpacked:,} MB", "unpacked", -(-size // MB))
         if size > 2 * max(self.free * MB, self.ratio * packed):
             raise _too_large(f"{_mb(packed)} unpack to more than {_mb(size)}", "ratio", 1 + size // max(packed, 1))
 
     def check_table(self, cells: int, packed: int, each: int = 8) -> None:
-        """Raise a DataError for a table of so many cells, of `each` bytes, from a file of `packed` bytes."""
+        """Raise a DataError if a table has too many cells, of `each` bytes, for a file of `packed` bytes."""
         size = each * cells
         if size > self.unpacked * MB:
             raise _too_large(f"a table of {_mb(size)} is more than {self.unpacked:,} MB", "unpacked", -(-size // MB))
@@ -79,7 +87,7 @@ class FileLimits:
             raise _too_large(f"{_mb(packed)} would become a table of {_mb(size)}", "ratio", 1 + size // max(packed, 1))
 
     def check_empty(self, cells: int, filled: int, each: int = 8) -> None:
-        """Raise a DataError for a table of cells of `each` bytes that has hardly a price in it."""
+        """Raise a DataError if a table of cells of `each` bytes is almost empty."""
         if cells > self.free * MB // each + self.empty * max(filled, 0):
             told = f"at most {max(filled, 0):,} of {cells:,} cells have a price"
             raise _too_large(told, "empty", 1 + cells // max(filled, 1))

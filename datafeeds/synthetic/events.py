@@ -21,7 +21,7 @@ BAD_PRINT_FACTOR = 10.0
 
 @dataclass(frozen=True)
 class MarketEvent:
-    """One thing that was done to the clean prices.
+    """One event that was added to the clean prices.
 
     Parameters
     ----------
@@ -33,6 +33,13 @@ class MarketEvent:
         Rows `start <= t < stop` that have no bar, or a wrong one.
     factor : float
         What a bad print multiplied the close by; 1 for the other kinds.
+
+    Examples
+    --------
+    >>> from datafeeds import simulate_market
+    >>> market = simulate_market(n_assets=5, n_bars=300, seed=1, delistings=1)
+    >>> [event.kind for event in market.events]
+    ['delisting']
     """
 
     kind: str

@@ -31,7 +31,7 @@ _LEAST = {"n_assets": 1, "n_bars": 2, "n_indices": 1}
 
 @dataclass(frozen=True, eq=False)
 class SyntheticMarket:
-    """A market and the truth behind it.
+    """A simulated market and its true parameters.
 
     Parameters
     ----------
@@ -47,7 +47,14 @@ class SyntheticMarket:
     universe : Universe
         Betas, volatilities, drifts, sectors, exchanges.
     events : tuple of MarketEvent
-        Everything that was asked for, with the cells it touches.
+        All events that were requested, with the cells that they change.
+
+    Examples
+    --------
+    >>> from datafeeds import simulate_market
+    >>> market = simulate_market(n_assets=10, n_bars=100, seed=1)
+    >>> market.betas.shape, market.units(50).shape
+    ((10,), (1, 10))
     """
 
     panel: MarketPanel
@@ -92,7 +99,7 @@ def simulate_market(
     start: str = "2015-01-02",
     freq: str = "B",
 ) -> SyntheticMarket:
-    r"""Draw a market from a factor model with heavy tails, and one or several capitalisation-weighted indices of it.
+    r"""Simulate a market by a factor model with heavy tails, with one or several capitalisation-weighted indices.
 
     Log returns are
 
@@ -145,6 +152,13 @@ def simulate_market(
     -------
     SyntheticMarket
         Cost O(T N): 5000 assets x 2520 bars take about two seconds and 0.35 GB, with full bars five seconds and 1.2 GB.
+
+    Examples
+    --------
+    >>> from datafeeds import simulate_market
+    >>> market = simulate_market(n_assets=10, n_bars=100, seed=1)
+    >>> market.panel.n_assets, round(float(market.weights(0).sum()), 9)
+    (10, 1.0)
     """
     _check_counts(n_assets=n_assets, n_bars=n_bars, seed=seed, n_indices=n_indices, review_every=review_every)
     _check_counts(late_listings=late_listings, delistings=delistings, halts=halts, holidays=holidays, bad_prints=bad_prints)
@@ -206,7 +220,14 @@ def _like(draw: Callable[P, SyntheticMarket]) -> Callable[[Callable[..., MarketP
 
 @_like(simulate_market)
 def synthetic_market(*args: Any, **options: Any) -> MarketPanel:
-    """The panel of :func:`simulate_market`, which explains every parameter, without the truth behind it."""
+    """The panel of :func:`simulate_market`, which documents every parameter, without its true parameters.
+
+    Examples
+    --------
+    >>> from datafeeds import synthetic_market
+    >>> synthetic_market(n_assets=10, n_bars=100, seed=1).n_bars
+    100
+    """
     return simulate_market(*args, **options).panel
 
 

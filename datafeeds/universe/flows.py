@@ -14,7 +14,7 @@ from datafeeds.readers.words import parts_of
 
 
 def read_flows(path: str | os.PathLike[str], *, dates: str | None = None, decimal: str | None = None) -> dict[str, float]:
-    r"""Read a table (CSV, Parquet, Excel) with the columns `date` and `amount`; others, such as a note, are left alone.
+    r"""Read a table (CSV, Parquet, Excel) with the columns `date` and `amount`; other columns, such as a note, are ignored.
 
     Parameters
     ----------

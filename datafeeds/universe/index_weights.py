@@ -29,7 +29,7 @@ def read_index_weights(
     Returns
     -------
     dict
-        From ISO dates to symbols and their weights, as they stand in the file. A file without dates has the one key ``""``.
+        From ISO dates to symbols and their weights, as in the file. A file without dates has the one key ``""``.
 
     Raises
     ------

@@ -25,7 +25,14 @@ _OPEN = frozenset({"", "na", "n/a", "nan", "nat", "null", "none"})
 
 
 class Spell(NamedTuple):
-    """A time in the index, from `start` to `stop`, both days included."""
+    """A time in the index, from `start` to `stop`, both days included.
+
+    Examples
+    --------
+    >>> from datafeeds import Spell
+    >>> Spell("GE", None, "2018-06-25").symbol
+    'GE'
+    """
 
     symbol: str
     start: np.datetime64
@@ -36,7 +43,7 @@ Members = str | os.PathLike[str] | Mapping[str, Sequence[tuple[Any, Any]]] | Seq
 
 
 def read_members(path: str | os.PathLike[str]) -> tuple[Spell, ...]:
-    """Read a CSV or Parquet file with the columns `symbol`, `from` and `to`: one row per spell in the index.
+    r"""Read a CSV or Parquet file with the columns `symbol`, `from` and `to`: one row per spell in the index.
 
     A symbol that left and came back has several rows. Both days belong to the spell. An empty `from` means from the beginning,
     an empty `to` until today.
@@ -45,6 +52,14 @@ def read_members(path: str | os.PathLike[str]) -> tuple[Spell, ...]:
     ------
     DataError
         A spell ends before it begins, two spells of a symbol overlap, or the file cannot be used. One line that names the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from datafeeds import read_members
+    >>> size = Path("members.csv").write_text("symbol,from,to\nGE,,2018-06-25\n")
+    >>> [spell.symbol for spell in read_members("members.csv")]
+    ['GE']
     """
     file = Path(path).expanduser()
     with naming(file):
@@ -89,7 +104,7 @@ def with_members(panel: MarketPanel, members: Members, renames: Sequence[Rename]
     ----------
     panel : MarketPanel
     members : path, mapping of symbol to (from, to) pairs, or sequence of Spell
-        See :func:`read_members`. In a mapping None stands for an open end.
+        See :func:`read_members`. In a mapping None means an open end.
     renames : sequence of Rename
         Spells under an old name that began before its change count for the new one.
 
@@ -103,6 +118,14 @@ def with_members(panel: MarketPanel, members: Members, renames: Sequence[Rename]
     ------
     UniverseError
         No asset of the panel is ever a member.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample, with_members
+    >>> panel = load_sample()
+    >>> members = {name: [("2011-01-03", None)] for name in panel.symbols if name != "GE"}
+    >>> with_members(panel, members).n_assets
+    19
     """
     spells = _spells(members)
     for old, new, date in sorted(renames, key=lambda r: r.date):

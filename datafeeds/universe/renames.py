@@ -16,7 +16,15 @@ from datafeeds.readers.columns import dates_of, find_parts, names_of, naming, re
 
 
 class Rename(NamedTuple):
-    """From `date` on, the company that was quoted as `old` is quoted as `new`."""
+    """From `date` on, the company with the ticker `old` has the ticker `new`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from datafeeds import Rename
+    >>> Rename("FB", "META", np.datetime64("2022-06-09")).new
+    'META'
+    """
 
     old: str
     new: str
@@ -24,7 +32,16 @@ class Rename(NamedTuple):
 
 
 def read_renames(path: str | os.PathLike[str]) -> tuple[Rename, ...]:
-    """Read a CSV or Parquet file with the columns `old`, `new` and `date` (the first day of the new name), sorted by date."""
+    r"""Read a CSV or Parquet file with the columns `old`, `new` and `date` (the first day of the new name), sorted by date.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from datafeeds import read_renames
+    >>> size = Path("renames.csv").write_text("old,new,date\nFB,META,2022-06-09\n")
+    >>> [(one.old, one.new) for one in read_renames("renames.csv")]
+    [('FB', 'META')]
+    """
     file = Path(path).expanduser()
     with naming(file):
         columns = find_parts(file, ("old", "new", "date"), "a file of ticker changes")
@@ -46,6 +63,14 @@ def rename(panel: MarketPanel, renames: Sequence[Rename]) -> MarketPanel:
     ------
     DataError
         The new name has prices before the date: another company had this name, and its own change of name is needed, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from datafeeds import Rename, load_sample, rename
+    >>> panel = load_sample()
+    >>> rename(panel, [Rename("XX", "GE", np.datetime64("2015-01-02"))]).n_assets == panel.n_assets
+    True
     """
     for old, new, date in sorted(renames, key=lambda r: r.date):
         if old not in panel.symbols or old == new:

@@ -13,7 +13,7 @@ from datafeeds.readers.columns import find_parts, header_of, names_of, naming, r
 def read_sectors(
     path: str | os.PathLike[str], symbols: Iterable[str] | None = None, *, column: str | None = None
 ) -> dict[str, str]:
-    """Read a CSV or Parquet file with the columns `symbol` and `sector`, as the parameter ``sectors`` of the strategies takes it.
+    r"""Read a CSV or Parquet file with the columns `symbol` and `sector`, as the param ``sectors`` of the strategies takes it.
 
     Parameters
     ----------
@@ -28,6 +28,14 @@ def read_sectors(
     ------
     DataError, UniverseError
         A symbol has two sectors, or none of the symbols is in the file. One line that names the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from datafeeds import read_sectors
+    >>> size = Path("sectors.csv").write_text("symbol,sector\nAAPL,Technology\nJPM,Financials\n")
+    >>> read_sectors("sectors.csv")
+    {'AAPL': 'Technology', 'JPM': 'Financials'}
     """
     file = Path(path).expanduser()
     with naming(file):

@@ -96,6 +96,9 @@ def fetch_yahoo(
     -----
     One request per series, one after the other (two the first time). Interrupting (Ctrl-C) or killing it leaves a cache with
     every series that was finished; calling it again continues from there.
+
+    >>> from datafeeds import fetch_yahoo
+    >>> prices = fetch_yahoo("^GSPC", ["AAPL", "MSFT"], start="2024-01-02")  # doctest: +SKIP
     """
     indices = tuple(dict.fromkeys(check_ticker(name) for name in ([index] if isinstance(index, str) else index)))
     if not indices:
@@ -164,12 +167,12 @@ class FetchedPrices:
 
     @property
     def end(self) -> date:
-        """The last day on which every series is known: nothing is taken for a halt that was only not fetched yet."""
+        """The last day on which every series is known, so that a day that was not fetched yet is not taken for a halt."""
         covered = min(kept.covered_until for kept in self.series.values())
         return covered if self.asked_end is None else min(covered, self.asked_end)
 
     def check(self, policy: str = "strict") -> None:
-        """Raise :class:`FetchError` when a series is missing that `policy` does not allow to be missing."""
+        """Raise :class:`FetchError` if a series is missing, unless `policy` allows it."""
         check_choices("split", policy)
         failed = self.report.failed
         lost = [outcome for outcome in failed if outcome.ticker in self.indices]
@@ -267,6 +270,9 @@ def yahoo_panel(
     **options: Any,
 ) -> MarketPanel:
     """:func:`fetch_yahoo` and :meth:`FetchedPrices.panel` in one call; `options` go to the former.
+
+    >>> from datafeeds import yahoo_panel
+    >>> panel = yahoo_panel("^GSPC", ["AAPL", "MSFT"], "2024-01-02")  # doctest: +SKIP
 
     Raises
     ------

@@ -28,6 +28,12 @@ class Patience:
         No single wait is longer, whatever Retry-After says.
     lock_wait : float, default 120
         Seconds to wait for another process that refreshes the same series.
+
+    Examples
+    --------
+    >>> from datafeeds import Patience
+    >>> Patience(timeout=5.0, retries=1).retries
+    1
     """
 
     timeout: float = 10.0

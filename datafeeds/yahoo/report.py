@@ -64,7 +64,7 @@ class Outcome:
 
 
 class FetchReport(Sequence[Outcome]):
-    """Outcomes in the order in which the series were asked for."""
+    """Outcomes in the order in which the series were requested."""
 
     def __init__(self, outcomes: Sequence[Outcome] = ()) -> None:
         self._outcomes = list(outcomes)
@@ -83,7 +83,7 @@ class FetchReport(Sequence[Outcome]):
         return iter(self._outcomes)
 
     def of(self, ticker: str) -> Outcome:
-        """The outcome of one ticker; :class:`KeyError` when it was not asked for."""
+        """The outcome of one ticker; :class:`KeyError` if it was not requested."""
         return {outcome.ticker: outcome for outcome in self}[ticker]
 
     @property
@@ -93,7 +93,18 @@ class FetchReport(Sequence[Outcome]):
 
 
 class FetchError(DataError):
-    """Some series that are needed could not be fetched. `report` has a line for each."""
+    """Some series that are needed could not be fetched. `report` has a line for each.
+
+    Examples
+    --------
+    >>> from datafeeds import FetchError, fetch_yahoo
+    >>> try:
+    ...     prices = fetch_yahoo("^GSPC", ["AAPL"], start="2024-01-02", mode="offline", cache="empty").panel()
+    ... except FetchError as error:
+    ...     print([outcome.ticker for outcome in error.report.failed])
+    ...
+    ['^GSPC']
+    """
 
     def __init__(self, message: str, report: FetchReport) -> None:
         super().__init__(message)

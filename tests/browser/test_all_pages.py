@@ -50,7 +50,7 @@ SAID = {
     ),
     "leaderboard": ("verdict", "Trackers", "Rivals and baselines"),
     "comparison of a leaderboard": ("Which is better, and is it real",),
-    "sweep": ("Excess log return, % per year", "cannot be told from the best", "Baselines"),
+    "sweep": ("Excess log return, % per year", "cannot be distinguished from the best", "Baselines"),
     "comparison of a sweep": ("Candidates on the same bars",),
     "tuning": ("What was chosen", "Excess log return in training, %", "Turnover, % per bar", "95\u202f% interval"),
     "capacity": ("Max participation 0.1, impact sqrt, fill next open", "Unfilled, %"),

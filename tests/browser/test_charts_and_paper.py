@@ -15,12 +15,12 @@ DRAWN = ("tear sheet", "leaderboard", "sweep", "tuning", "capacity", "paper")
 #: Words that the first part holds: figures, growth of the difference, years, shares of the error, limits.
 FIRST = (
     "TE, RMS",
-    "Active return",
+    "Excess return",
     "Calendar years",
     "Years up to the last bar",
     "By cause",
     "Limits and goals",
-    "Asked and delivered",
+    "Requested and delivered",
 )
 
 TEXTS = """figure => [...figure.querySelectorAll(":scope > svg text")].map(t => {

@@ -129,7 +129,7 @@ def test_compare_writes_a_page_and_finished_runs_are_compared_by_their_folders(c
     refused(tracker("compare", runs / "pa", runs / "equal-weight", "--against", "x"), "ParameterError", "one of pa, equal-weight")
     shown = tracker("compare", runs / "pa", runs / "equal-weight", "--against", "equal-weight").stdout
     assert "reference" in shown
-    assert "cannot be told from the best" in shown
+    assert "cannot be distinguished from the best" in shown
     refused(tracker("compare", runs / "pa", "--cost-bps", "5"), "ParameterError", "finished runs")
     refused(tracker("compare", "pa", "--data", csv, "--html", tmp_path), "OutputError", "it is a folder")
     inside = ("--out", tmp_path / "new", "--html", tmp_path / "new" / "page.html")

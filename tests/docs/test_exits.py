@@ -113,7 +113,7 @@ def test_stop_and_go_on(tmp_path):
     seen("Stop, and take back what waits at the broker", follow(world, "Stop, and take back what waits at the broker"))
     world.show(5)
     assert "nothing is decided" in world.ok("step")
-    seen("Go on", follow(world, "Go on"))
+    seen("Continue", follow(world, "Continue"))
     assert world.decided() == "act"
 
 

@@ -77,6 +77,71 @@ def test_every_cell_has_run_without_error_and_without_traces_of_a_machine(source
 
 
 @each_notebook
+def test_a_notebook_shows_a_picture_and_no_values_that_only_end_a_cell(source):
+    code = [cell for cell in cells_of_notebook(source) if cell["cell_type"] == "code"]
+    results = [output for cell in code for output in cell["outputs"] if output["output_type"] == "execute_result"]
+    assert any("image/png" in output.get("data", {}) for cell in code for output in cell["outputs"])
+    assert all(not re.match(r"[({\d]", "".join(result["data"]["text/plain"])) for result in results)
+
+
+def rows(name, pattern):
+    """Label and figures of the lines that a notebook prints."""
+    text = shown(cells_of_notebook(ROOT / "notebooks" / name))
+    return {label.strip(): tuple(map(float, figures)) for label, *figures in re.findall(pattern, text, re.M)}
+
+
+FIVE = rows("five_algorithms.py", r"^(.*?) +TE +([\d.]+) bp, turnover +([\d.]+) % per bar")
+
+
+def test_the_ensemble_tracks_closest_and_trades_least_of_the_five_algorithms():
+    assert min(FIVE, key=lambda name: FIVE[name][0]) == min(FIVE, key=lambda name: FIVE[name][1]) == "ensemble"
+
+
+def test_all_but_apas_track_closer_and_trade_less_with_share_counts():
+    for name in ("pa", "apas", "adagrad", "discounted-vaw", "sparse-pls"):
+        (error, turnover), (error_of_shares, turnover_of_shares) = FIVE[name], FIVE[f"{name}, coordinates=shares"]
+        assert (error_of_shares < error, turnover_of_shares < turnover) == ((False, False) if name == "apas" else (True, True))
+
+
+def test_larger_eps_trades_less_and_one_discount_tracks_closer_than_the_vote():
+    errors, turnovers = zip(*(FIVE[f"pa, eps={eps}"] for eps in ("0.0", "0.0003", "0.003")), strict=True)
+    assert sorted(errors) == list(errors)
+    assert sorted(turnovers, reverse=True) == list(turnovers)
+    assert FIVE["discounted-vaw, gamma=0.99"][0] < FIVE["adaptive-discount"][0]
+
+
+def test_every_algorithm_of_the_notebook_on_holdings_gains_by_share_counts():
+    pair = r"([\d.]+) bp, +([\d.]+) %"
+    table = rows("holdings.py", rf"^([a-z-]+) +{pair} +{pair}$")
+    assert len(table) == 6
+    for error, turnover, error_of_shares, turnover_of_shares in table.values():
+        assert error_of_shares < error
+        assert turnover_of_shares < turnover
+
+
+def test_what_the_notebook_on_costs_says_of_turnover_and_of_rejected_orders():
+    table = rows("costs_and_fills.py", r"^(.*?) +TE +([\d.]+) bp, turnover +([\d.]+) %, cost +([\d.]+) bp")
+    plain, cost = table["weights, every bar"][1:]
+    ways = ("coordinates=shares", "coordinates=shares, cost_aware=20", "rebalance=weekly", "band=0.002", "max_turnover=0.01")
+    assert all(table[way][1] < 0.7 * plain for way in ways)
+    assert table["ensemble"][2] < 0.05 * cost
+    orders = rows("costs_and_fills.py", r"^(.*?) +(\d+) orders, +(\d+) rejected")
+    assert orders["rebalancer"][1] == 0 < orders["loop of order_target_percent"][1]
+
+
+def test_survivorship_lets_equal_weights_beat_the_index_too():
+    excess = rows("quickstart.py", r"^(.*?): .*excess log return ([+-][\d.]+)")
+    assert excess["equal weight"][0] > excess["ensemble"][0] > 0.0
+
+
+def test_the_account_without_faults_is_its_backtest_and_the_one_with_faults_is_not():
+    text = shown(cells_of_notebook(ROOT / "notebooks" / "paper_trading.py"))
+    paper, backtest = re.search(r"paper ([\d,.]+), backtest ([\d,.]+)", text).groups()
+    assert paper == backtest
+    assert float(re.search(r"against the backtest ([+-][\d.]+) bp", text)[1]) != 0.0
+
+
+@each_notebook
 def test_a_notebook_is_light(source):
     assert source.with_suffix(".ipynb").stat().st_size < 150_000
 

@@ -63,6 +63,16 @@ def test_a_project_that_uses_the_packages_passes_mypy_strict(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_wheel_gets_every_stub():
+    """A folder without its stub has no names: they are loaded from it when they are first used."""
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    for package, patterns in config["options.package_data"].items():
+        folder = ROOT / package
+        shipped = {path for pattern in patterns.split(", ") for path in folder.glob(pattern.strip())}
+        assert [str(path.relative_to(ROOT)) for path in folder.rglob("*.pyi") if path not in shipped] == []
+
+
 @pytest.mark.slow
 def test_wheel_and_source_distribution_are_complete(tmp_path):
     """The source distribution is the repository; the wheel has every module, stub, template and sample."""

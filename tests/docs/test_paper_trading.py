@@ -51,4 +51,4 @@ def test_the_notebook_runs(tmp_path):
     assert len(re.findall(r"orders sent, decided from a (?:replay|checkpoint)", out)) >= 4
     paper, backtest = re.search(r"paper ([\d,.]+), backtest ([\d,.]+)", out).groups()
     assert paper == backtest
-    assert re.search(r"\d+ orders failed; against the backtest [+-]\d+\.\d\d bp", out)
+    assert re.search(r"\d+ orders failed; value against the backtest [+-]\d+\.\d\d bp", out)

@@ -1,11 +1,13 @@
 """What a user reads is plain: patterns that readers had to read twice do not come back."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.docs.test_doctests import public_names
 from tracker_strategies.cli import app
 from tracker_strategies.cli.metavars import command_of
 
@@ -19,6 +21,11 @@ PATTERNS = {
     r"\b[Tt]rouble on purpose\b|\b[Aa]dd trouble\b": "inject faults",
     r"\bsurvives anything\b|\bnot be fooled\b|\bkinder\b|\bteaches nothing\b|\bis a wish\b": "the field's own term",
     r"\b[Bb]elieves? (?:a|an|it|large|nothing|moves)\b|\bnot believed\b": "accept, reject",
+    r"\b[Bb]eside\b(?! : str)": "next to, besides, in addition to",
+    r"\b(?:a|an|one) (?:\w+ )?\w+ of (?:its|your|our|their) own\b": "its own, separate",
+    r"\b(?:be|been|is|are|was|were|has|not) told\b|\btold (?:from|by|apart)\b": "distinguish, recognise, notify",
+    r"\bbp (?:per bar )?off\b|\boff the index\b": "TE, tracking error",
+    r"\b[Gg]o(?:es)? on\b|\bwent on\b": "continue",
 }
 #: Pattern in what the code says: errors, warnings, logs and help.
 MESSAGE_PATTERNS = {
@@ -98,6 +105,20 @@ def test_messages_in_the_code_have_plain_words():
         )
     }
     assert wrong == {}
+
+
+def docstrings():
+    """Of every public name, and of what is public in a class."""
+    for name, thing in public_names():
+        yield name, thing.__doc__
+        for key, inner in vars(thing).items() if inspect.isclass(thing) else ():
+            inner = getattr(inner, "__func__", getattr(inner, "fget", inner))
+            if not key.startswith("_") and inspect.isfunction(inner):
+                yield f"{name}.{key}", inner.__doc__ or ""
+
+
+def test_docstrings_of_public_names_have_plain_words():
+    assert {name: odd for name, text in docstrings() if (odd := found(text))} == {}
 
 
 def test_the_patterns_find_what_they_are_for():

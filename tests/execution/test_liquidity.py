@@ -169,7 +169,7 @@ def test_an_account_that_the_market_kept_from_its_target_is_told_so() -> None:
         assert re.match(r"because the market did not take (99\.\d+|100) % .*give it less cash", why_unscored(large))
         young = run(panel.rows(0, 5), "equal-weight", {"impact": "sqrt"}, cash=1e4)
         assert not len(young.orders)
-        assert "so few sessions do not tell how much an order moves the price: give more bars" in why_unscored(young)
+        assert "there are too few sessions to estimate the impact of an order: give more bars" in why_unscored(young)
 
 
 def test_cash_never_goes_below_zero() -> None:

@@ -10,7 +10,8 @@ import pytest
 import indicators
 from datafeeds.feeds.feed import PanelFeed
 from tracker_strategies import analysis
-from tracker_strategies.strategies import STRATEGIES, TrackerStrategy
+from tracker_strategies.strategies import STRATEGIES, EnsembleTracker, TrackerStrategy
+from tracker_strategies.strategies._param_types import TYPES
 from tracker_strategies.strategies.registry import HIDDEN_PARAMS
 
 WATCHERS = [getattr(indicators, name) for name in indicators.__all__ if hasattr(getattr(indicators, name), "params")]
@@ -64,6 +65,24 @@ def test_help_says_what_it_is_and_names_every_param_without_markup(cls):
     hidden = set(HIDDEN_PARAMS)
     assert set(shown) == set(cls.params._getkeys()) - hidden
     assert all(shown[name].default == default for name, default in cls.params._getitems() if name not in hidden)
+    assert [name for name, param in shown.items() if param.annotation is inspect.Parameter.empty] == []
     body = cls.__doc__
     assert [name for name in shown if not re.search(rf"\b{name}\b", body)] == []
     assert f"cerebro.addstrategy({cls.__name__}" in text
+    assert "- max_weight (number or mapping, optional): Largest weight of a name." in text
+
+
+def test_every_type_that_is_given_in_words_is_that_of_a_param_and_fits_its_default():
+    params = {name: default for cls in STRATEGIES for name, default in cls.params._getitems()}
+    assert set(TYPES) <= set(params)
+    words = {type(None): "None", int: "int", float: "float", str: "str", bool: "bool"}
+    for name, given in TYPES.items():
+        default = params[name]
+        fits = f'"{default}"' in given if "Literal" in given and default is not None else words[type(default)] in given
+        assert fits or (isinstance(default, float | int) and "float" in given), f"{name}: {given} = {default!r}"
+
+
+def test_a_signature_prints_types_without_quotes():
+    shown = str(inspect.signature(EnsembleTracker))
+    assert "rebalance: int | str = 1" in shown
+    assert 'fill: Literal["next_open", "open", "close"] = \'next_open\'' in shown

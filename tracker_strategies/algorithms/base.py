@@ -13,18 +13,18 @@ from tracker_strategies.algorithms._validation import FLOAT64, Array, Mask, desc
 from tracker_strategies.algorithms.sets.feasible import Box, FeasibleSet, RealSpace, Simplex
 from tracker_strategies.errors import InputError, ParameterError
 
-MAX_NORM2 = 1e100
-"""Observations with a larger squared norm are refused: they are no returns, and squares of them would overflow."""
+MAX_NORM2 = 1e100  # observations with a larger squared norm are refused: they are not returns, and their squares would overflow
 
 
 class OnlineAlgorithm(Stateful, ABC):
-    r"""Weights that learn from one round (x_t, y_t) at a time.
+    r"""Base of the learners: weights that are updated with one round (x_t, y_t) at a time.
 
-    A round: hold :math:`w_t`; see the returns :math:`x_t` of the assets and :math:`y_t` of the target; get :math:`w_{t+1}`
-    from :meth:`update`.
-
+    A round: hold :math:`w_t`; see returns :math:`x_t` of the assets and :math:`y_t` of the target; update to :math:`w_{t+1}`.
     A learner writes its rule in :meth:`_learn`, in terms of the coordinates that take part, and names the attributes of its state
     in `_state`. Changing universes, validation, copies and storage are done here, once.
+
+    >>> from tracker_strategies.algorithms import PA
+    >>> weights = PA(3).update([0.02, 0.0, -0.01], 0.01)
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class OnlineAlgorithm(Stateful, ABC):
         return None, 1.0
 
     def diagnostics(self) -> dict[str, float]:
-        """Return what a chart should show of the last round, as floats by name."""
+        """Return the diagnostics of the last round, as floats by name."""
         return {}
 
     def _may_refuse(self, masked: bool) -> bool:

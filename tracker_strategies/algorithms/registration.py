@@ -52,6 +52,19 @@ def learner(name: str | None = None, *, shows: Iterable[str] = (), examples: Exa
     -------
     callable
         Decorator that returns the class itself.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import OnlineAlgorithm, Simplex, learner
+    >>> @learner("constant")
+    ... class Constant(OnlineAlgorithm):
+    ...     def __init__(self, n_assets, *, feasible=Simplex()):
+    ...         super().__init__(n_assets, feasible=feasible)
+    ...     def _learn(self, w, x, y, xx, W, free):
+    ...         return w
+    ...
+    >>> Constant(2).update([0.01, 0.02], 0.015).tolist()
+    [0.5, 0.5]
     """
 
     def register(cls: Class) -> Class:

@@ -12,7 +12,7 @@ from tracker_strategies.errors import InputError, ParameterError
 
 
 def enhanced_target(y: Any, rate: Any, periods: float = 252, kind: str = "geometric") -> Array:
-    r"""Return the returns of an index that grows by `rate` per year more than the one given.
+    r"""Return the returns of an index that grows by `rate` per year more than the given index.
 
     .. math:: y'_t = (1 + y_t)(1 + \mathrm{rate})^{1/\mathrm{periods}} - 1
               \quad\text{(geometric), or}\quad y_t + \mathrm{rate}/\mathrm{periods} \quad\text{(arithmetic)}
@@ -35,7 +35,7 @@ def enhanced_target(y: Any, rate: Any, periods: float = 252, kind: str = "geomet
 
     References
     ----------
-    Alexander, Dimitriu, *The cointegration alpha*, 2002. McWilliams, Montana 2010, sec. 5: S&P 100 and Nikkei plus 15 % a year.
+    Alexander, Dimitriu, *The cointegration alpha*, 2002. McWilliams, Montana 2010, sec. 5: S&P 100 and Nikkei plus 15 % per year.
 
     Examples
     --------

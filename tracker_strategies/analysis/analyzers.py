@@ -40,12 +40,24 @@ class TrackingAnalyzer(bt.Analyzer):
 
     Params:
       - ``target`` (None): name of the index feed, as for the strategies
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from tracker_strategies import EqualWeight, TrackingAnalyzer
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+    >>> print(f"{1e4 * cerebro.run()[0].analyzers.tracking.get_analysis()['te_rms']:.0f} bp per bar")
+    25 bp per bar
     """
 
     params = (("target", None),)
 
     def start(self) -> None:
-        """Find the targets, forget an earlier run."""
+        """Find the targets, drop the data of an earlier run."""
         targets = getattr(self.strategy, "targets", None)
         self.targets = targets if targets and self.p.target is None else find_targets(self.strategy.datas, self.p.target)
         self.names = tuple(d._name for d in self.targets)
@@ -60,12 +72,12 @@ class TrackingAnalyzer(bt.Analyzer):
         self.blend = np.full(q, 1.0 / q) if self._tracker is None else self._tracker.target.blend
 
     def stop(self) -> None:
-        """Let go of the engine: a result may travel to another process."""
+        """Drop the references to cerebro, because a result may be sent to another process."""
         self._entry = self.entry
         self.targets, self._tracker, self._rows = [], None, None
 
     def prenext(self) -> None:
-        """Bars before every feed has begun count too."""
+        """Bars before all feeds have begun count, too."""
         self.next()
 
     def next(self) -> None:
@@ -118,7 +130,7 @@ class TrackingAnalyzer(bt.Analyzer):
 
     @property
     def seen(self) -> NDArray[np.bool_] | None:
-        """(T, q) where an index has a level of its own; None when it has everywhere."""
+        """(T, q) where an index has its own level; None if it has one everywhere."""
         if not self._unseen:
             return None
         seen = np.ones((len(self._value), len(self.names)), dtype=bool)
@@ -146,12 +158,17 @@ class HoldingsAnalyzer(bt.Analyzer):
       - ``orders`` (False): keep a log of all fills, as columns; without it memory does not grow with the number of orders
       - ``weights`` (True): keep what was held and decided; without it memory does not grow with bars x names, and the figures are
         the same. Decisions of a strategy with limits are then their sums, (T, 1)
+
+    >>> import backtrader as bt
+    >>> from tracker_strategies import HoldingsAnalyzer
+    >>> cerebro = bt.Cerebro()
+    >>> cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings", orders=True)
     """
 
     params = (("orders", False), ("weights", True))
 
     def start(self) -> None:
-        """Find the assets, forget an earlier run."""
+        """Find the assets, drop the data of an earlier run."""
         strategy = self.strategy
         assets = _assets_of(strategy)
         self.symbols = getattr(strategy, "symbols", None) or tuple(d._name for d in assets)
@@ -169,12 +186,12 @@ class HoldingsAnalyzer(bt.Analyzer):
         self._held = HeldRows(len(self.symbols), keep=self.p.weights, see=see)
 
     def stop(self) -> None:
-        """Let go of the engine: a result may travel to another process."""
+        """Drop the references to cerebro, because a result may be sent to another process."""
         self._entry = self.entry
         self._rows = None
 
     def prenext(self) -> None:
-        """Bars before every feed has begun count too."""
+        """Bars before all feeds have begun count, too."""
         self.next()
 
     def next(self) -> None:
@@ -247,7 +264,7 @@ class HoldingsAnalyzer(bt.Analyzer):
 
     @property
     def orders(self) -> pd.DataFrame:
-        """One row per fill, when they were asked for."""
+        """One row per fill, if fills were recorded."""
         return order_table(self._log, self.symbols)
 
     def get_analysis(self) -> OrderedDict[str, float]:

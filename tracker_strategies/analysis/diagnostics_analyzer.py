@@ -13,19 +13,31 @@ from tracker_strategies.strategies.tracker import Tracker
 
 
 class DiagnosticsAnalyzer(bt.Analyzer):
-    """What a tracker's algorithm says of itself, bar by bar: see ``diagnostics()`` of the algorithms.
+    """Diagnostics of a tracker's algorithm, bar by bar: see ``diagnostics()`` of the algorithms.
 
     ``get_analysis()`` has the last value of each figure; ``table`` is a DataFrame with one row per bar.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from tracker_strategies import DiagnosticsAnalyzer, PATracker
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(PATracker)
+    >>> cerebro.addanalyzer(DiagnosticsAnalyzer, _name="diagnostics")
+    >>> sorted(cerebro.run()[0].analyzers.diagnostics.get_analysis())
+    ['eps', 'loss', 'prediction', 'tau']
     """
 
     def start(self) -> None:
-        """Forget an earlier run."""
+        """Drop the data of an earlier run."""
         self._lines = list(getattr(self.strategy, "diagnostic_lines", ()))
         self._when: list[Any] = []
         self._said: list[dict[str, float]] = []
 
     def prenext(self) -> None:
-        """Bars before every feed has begun count too."""
+        """Bars before all feeds have begun count, too."""
         self.next()
 
     def next(self) -> None:
@@ -37,7 +49,7 @@ class DiagnosticsAnalyzer(bt.Analyzer):
 
     @property
     def table(self) -> pd.DataFrame:
-        """(T, k) figures; NaN where a bar did not have one. ``attrs["lines"]`` names those that tell most."""
+        """(T, k) figures; NaN where a bar did not have one. ``attrs["lines"]`` names the most informative ones."""
         frame = pd.DataFrame(self._said, index=pd.DatetimeIndex(bar_dates(self._when), name="date"), dtype=float)
         frame.attrs["lines"] = self._lines
         return frame

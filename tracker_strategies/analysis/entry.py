@@ -42,7 +42,7 @@ class Entry:
         return self.row is not None and self.booked > self.row
 
     def later(self, rows: int) -> Entry:
-        """The same entry in a record that begins so many rows later."""
+        """The same entry in a record that begins a number of rows later."""
         row = None if self.row is None else self.row - rows
         if row is not None and row < 0:
             return Entry()
@@ -56,7 +56,7 @@ class EntryWatch:
     account on top of what is held. Lots, bands and limits keep an account from no target, for they are part of it, nor do least
     fees: what the rebalancer would not buy is not missing. Halted names are missing until they can be bought. The question is
     asked at the prices at which the orders were sized and, should the market have moved since, at the close. A strategy without a
-    rebalancer is there as soon as it holds something: nobody knows what else it wants.
+    rebalancer is there as soon as it holds something, because its target is not known.
 
     Parameters
     ----------

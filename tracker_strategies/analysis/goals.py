@@ -53,9 +53,9 @@ def goals_told(strategy: str, goals: Mapping[str, float]) -> list[str]:
         told.append(f"{strategy}: whole lots leave {cash:.2f} % in cash (median) and are expected to cost {te:.1f} bp per bar.")
     if "margin" in goals:
         asked, delivered = percent["margin"], percent["excess_per_year"]
-        told.append(f"{strategy}: {asked:+.2f} % per year over the index asked, {delivered:+.2f} % delivered.")
+        told.append(f"{strategy}: target excess return {asked:+.2f} % per year, delivered {delivered:+.2f} %.")
     if "max_tracking_error" in goals:
         te, used, budget = percent["te_year"], percent["budget_used"], percent["max_tracking_error"]
-        floor = " The tilt was cut; what a tracker misses without any is a floor that no budget lowers." if used > 100.0 else ""
+        floor = " The tilt was reduced; the error without a tilt is a floor that no budget lowers." if used > 100.0 else ""
         told.append(f"{strategy}: tracking error {te:.2f} % per year, {used:.0f} % of the budget of {budget:g} %.{floor}")
     return told

@@ -18,6 +18,18 @@ class MandateAnalyzer(HoldingsAnalyzer):
     decision in force), breaches_inherited (bars) and a sentence. ``breaches`` is the table of the whole run, one row per bar and
     limit: date, limit, item, value, bound, kind, reason; see :mod:`~tracker_strategies.analysis.breaches`. For a strategy without
     limits all figures are 0.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from tracker_strategies import EnsembleTracker, MandateAnalyzer
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EnsembleTracker, max_weight=0.1)
+    >>> cerebro.addanalyzer(MandateAnalyzer, _name="limits")
+    >>> int(cerebro.run()[0].analyzers.limits.get_analysis()["breaches_active"])
+    0
     """
 
     def get_analysis(self) -> OrderedDict[str, Any]:

@@ -7,13 +7,13 @@ account that never gets there has ``n_bars`` 0; its other figures are NaN (null 
 entry.
 
 **Returns** are time-weighted: with the account's value V_t at the close and the cash F_t that was paid in (+) or taken out (-),
-booked after the fills of bar t, the account returned r_t = (V_t - F_t) / V_{t-1} - 1. Money that comes in is no return. Cash F
-that was booked within the bar, while the account was worth B, splits the bar in two: 1 + r_t = B / V_{t-1} * V_t / (B + F).
+booked after the fills of bar t, the account returned r_t = (V_t - F_t) / V_{t-1} - 1. Money that is paid in is not a return. Cash
+F that was booked within the bar, while the account was worth B, splits the bar in two: 1 + r_t = B / V_{t-1} * V_t / (B + F).
 
 With the index return y_t and the active return e_t = r_t - y_t over T scored bars:
 
 te_rms
-    sqrt(mean e_t^2): what an investor misses the index by, drift included.
+    sqrt(mean e_t^2): the size of the difference from the index, drift included.
 te_centred
     Sample standard deviation of e_t (ddof = 1): the industry's ex-post tracking error, drift excluded.
 mdte
@@ -53,7 +53,7 @@ unfilled
     Value of the orders that the market did not take, over that of all orders sent, filled or not; 0 where fills do not depend on
     volume (``max_participation``, ``impact``).
 
-Where a margin or a budget was asked for, ``metrics.json`` also has what was asked and delivered per year:
+If a margin or a budget was set, ``metrics.json`` also has the target and what was delivered, per year:
 :func:`~tracker_strategies.analysis.goals.goals_of`.
 
 Trades filled at the close at which the account gets to its target belong to the entry, and so does what they cost: the first
@@ -148,8 +148,10 @@ def not_taken(unfilled: FloatArray | None, turnover: FloatArray) -> float:
 
 
 def carried_to_close(flow: float, base: float, value: float, later: float = 0.0) -> float:
-    """What cash F that was booked while the account was worth B counts at the close, beside cash G booked there: with F_t =
-    G + F (V_t - G) / (B + F) the formula (V_t - F_t) / V_{t-1} is B / V_{t-1} * (V_t - G) / (B + F), the two parts of the bar.
+    """What cash F, booked while the account was worth B, counts at the close, in addition to cash G booked there.
+
+    With F_t = G + F (V_t - G) / (B + F) the formula (V_t - F_t) / V_{t-1} is B / V_{t-1} * (V_t - G) / (B + F), the two parts of
+    the bar.
     """
     return later + flow * (value - later) / (base + flow)
 
@@ -176,7 +178,7 @@ def _mean_growth(returns: FloatArray) -> float:
 
 
 def drawdown(cumulated: ArrayLike) -> FloatArray:
-    """Distance of each point of a path from the best before it, 0 or less. The path begins at its base."""
+    """Distance of each point of a path from its previous maximum, 0 or less. The path begins at its base."""
     path = np.asarray(cumulated, dtype=np.float64)
     return np.asarray(path - np.maximum.accumulate(path))
 

@@ -31,6 +31,10 @@ class RunRecord:
     The arrays have all bars; the figures are those of the scored bars, at whose start the account was at its target:
     :mod:`~tracker_strategies.analysis.metrics` defines them, :meth:`since` is a record of the scored part alone.
 
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import backtest
+    >>> record = backtest(load_sample().rows(0, 100), "pa").since(0.5)
+
     Parameters
     ----------
     strategy : str, the name to be shown
@@ -39,8 +43,7 @@ class RunRecord:
         Account value at the close, costs paid.
     index : (T, q) float
         Levels of the tracked indices at the close.
-    targets : tuple of q str
-    symbols : tuple of N str
+    targets, symbols : tuples of q and of N str
     weights : (T, N) float
         Share of each name in the account's value at the close of the bar, after that bar's fills. Cash is the rest.
     turnover : (T,) float
@@ -69,8 +72,7 @@ class RunRecord:
     kernels : str, optional
         :func:`~tracker_strategies.algorithms.numerics.kernels.in_use` of the process that computed it; None where not known.
     flow, carried : (T,) float, optional
-        Cash paid in (+) or taken out (-), booked on the bar, None when there was none; and what it counts at the close, by
-        :func:`~.metrics.carried_to_close`, None: as much.
+        Cash paid in (+) or taken out (-), booked on the bar; and what it counts at the close: None for none, and for as much.
     entry : Entry
         Between which rows the account reached its target; by default it was there at the first.
     unfilled : (T,) float, optional
@@ -150,7 +152,7 @@ class RunRecord:
         """Returns of the account and of an index (None: of the blend of all) on the scored bars, from each on which it has a
         level to the next.
 
-        A holiday of the index is no return of zero: what the account earned meanwhile counts with the next level.
+        A holiday of the index is not a return of zero: what the account earned meanwhile counts with the next level.
         """
         which, rows = (part := self.part)._seen_rows(target)
         growth, index = part.growth[rows], part.index[rows][:, which]
@@ -184,10 +186,9 @@ class RunRecord:
         return np.concatenate([[0.0], np.cumsum(np.log1p(r) - np.log1p(y))])
 
     def since(self, start: float | str | None) -> RunRecord:
-        """The part of the run that is scored: from a fraction of the bars (0.5) or a date on, or from the bar after the one at
-        whose close the account was at its target, whichever is later; the row before it stays as the base.
+        """The scored part of the run: from a fraction of its bars (0.5) or a date on, or from the end of the entry if later.
 
-        Learning is not affected: it started at the first bar. Of an account that never got there only the last row is left.
+        The row before it stays as the base. Learning started at the first bar. If the entry never ends, the last row is left.
         """
         return self.scored_from(start_row(self.dates, start))
 
@@ -235,7 +236,7 @@ class RunRecord:
 
     @property
     def begins_at_entry(self) -> bool:
-        """Whether the first row is the one at whose close the account got to its target, and not one that somebody chose."""
+        """Whether the first row is the one at whose close the account got to its target, and not one that was chosen."""
         row = (run := self.whole or self).entry.row
         return row is not None and bool(run.dates[row] == self.dates[0])
 
@@ -291,7 +292,7 @@ class RunRecord:
         return np.asarray(np.where(invested > 0.0, np.maximum(self.invested - invested, 0.0), 0.0))
 
     def metrics_by_target(self) -> dict[str, Any]:
-        """What ``metrics.json`` holds: the figures, what was asked for per year, and with several indices those against each."""
+        """What ``metrics.json`` holds: the figures, what was requested per year, and with several indices those against each."""
         found: dict[str, Any] = self.metrics() | goals_of(self)
         if len(self.targets) > 1:
             each = {name: self.metrics(j) for j, name in enumerate(self.targets)}

@@ -77,10 +77,23 @@ def record_of(
 ) -> RunRecord:
     """The record of a finished run whose strategy had a TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``.
 
-    Bars per year are the strategy's ``bars_per_year``, or told from the dates, when they are not given. A DiagnosticsAnalyzer
+    Bars per year are the strategy's ``bars_per_year``, or inferred from the dates, when they are not given. A DiagnosticsAnalyzer
     ``diagnostics`` is used if there is one.
-    Costs are told where :func:`~tracker_strategies.execution.commission.charge` set them; ``kernels``
+    Costs are recorded where :func:`~tracker_strategies.execution.commission.charge` set them; ``kernels``
     (``algorithms.kernels.in_use()``) are for the record.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from datafeeds import IndexData, load_sample
+    >>> from tracker_strategies import EqualWeight, HoldingsAnalyzer, TrackingAnalyzer, record_of
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+    >>> position = cerebro.addstrategy(EqualWeight)
+    >>> cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
+    >>> cerebro.addanalyzer(HoldingsAnalyzer, _name="holdings")
+    >>> record_of(cerebro.run()[0]).weights.shape
+    (100, 20)
     """
     found = getattr(strategy, "analyzers", None)
     for name, kind in (("tracking", "TrackingAnalyzer"), ("holdings", "HoldingsAnalyzer")):

@@ -131,6 +131,16 @@ def read_run(folder: str | os.PathLike[str], *, whole: bool = False) -> RunRecor
     ------
     DataError
         The folder holds no run, or one that cannot be read.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import backtest, read_run
+    >>> from tracker_strategies.analysis import write_run
+    >>> panel = load_sample().rows(0, 100)
+    >>> folder = write_run(backtest(panel, "pa"), "run", panel)
+    >>> read_run("run").weights.shape
+    (99, 20)
     """
     place = run_place(folder)
     try:

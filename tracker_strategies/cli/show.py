@@ -196,7 +196,7 @@ def judged_table(judged: Mapping[str, Judged], title: str = "", width: int = 80)
     table = Table(
         title=title or None,
         title_justify="left",
-        caption=f"* cannot be told from the best. {EXPLAINED}",
+        caption=f"* cannot be distinguished from the best. {EXPLAINED}",
         caption_justify="left",
         box=None,
         padding=(0, 1, 0, 0),

@@ -1,4 +1,4 @@
-"""The desk's day: from prices and what is held to tomorrow's orders."""
+"""Tomorrow's orders from prices and holdings."""
 
 import lazy_loader
 

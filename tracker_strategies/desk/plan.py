@@ -33,7 +33,15 @@ class OrderPlan:
     foot : tuple of str
         Lines below the table: cash after, expected tracking error, limits, names that are not traded and why.
     notes : tuple of str
-        What a user should know about what was read and done.
+        Notes on what was read and done.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import Account, orders_for
+    >>> plan = orders_for(load_sample().rows(0, 250), "pa", Account(100_000.0))
+    >>> print(plan.to_csv("orders.csv").partition(",")[0])
+    as_of
     """
 
     as_of: str

@@ -55,6 +55,12 @@ def check_session(panel: MarketPanel, calendar: str = "XNYS", *, as_of: Any = No
     ------
     DataError
         The data are stale, or their last row belongs to a session that is still open or has not begun.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies.desk import check_session
+    >>> notes = check_session(load_sample(), as_of="2022-12-28")
     """
     calendars = Calendars.parse(calendar)
     sessions, opens, closes = calendars.hours

@@ -1,4 +1,4 @@
-"""From bars to prices that may be used, and from weights to orders: gate, universe, rebalancer, costs, timing, brokers."""
+"""Prices that may be used, and orders from weights: gate, universe, rebalancer, costs, timing, brokers."""
 
 import lazy_loader
 

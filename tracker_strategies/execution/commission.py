@@ -50,7 +50,15 @@ class FeesOfRun(TrackerCommission):
 
 
 def charge(broker: Any, costs: CostModel) -> None:
-    """Make a backtrader broker charge these costs, for every data."""
+    """Make a backtrader broker charge these costs, for every data.
+
+    Examples
+    --------
+    >>> import backtrader as bt
+    >>> from tracker_strategies import CostModel, charge
+    >>> cerebro = bt.Cerebro()
+    >>> charge(cerebro.broker, CostModel(bps=5, min_fee=1.0))
+    """
     broker.addcommissioninfo(TrackerCommission(costs=costs))
     slip = costs.slippage_bps * 1e-4
     # slip_out: daily files often carry only closes, and a fill limited to that bar's range would never slip at all.

@@ -29,11 +29,18 @@ class CostModel:
     bps : float, default 0
         Commission in basis points of the traded value.
     per_share : float, default 0
-        Commission per share, in money.
+        Commission per share, in account currency.
     min_fee : float, default 0
-        Least commission of one order, in money.
+        Minimum commission per order, in account currency.
     slippage_bps : float, default 0
         How much worse than the quoted price an order fills, in basis points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies import CostModel
+    >>> CostModel(bps=5, min_fee=1.0).fees(np.array([100.0, 1.0]), np.array([50.0, 50.0])).tolist()
+    [2.5, 1.0]
     """
 
     bps: float = 0.0
@@ -79,7 +86,7 @@ class CostModel:
 
     @property
     def rates(self) -> tuple[float, float, float]:
-        """Basis points, money per share and the least fee."""
+        """Basis points, money per share and the minimum fee."""
         return self.bps, self.per_share, self.min_fee
 
     def in_words(self) -> str:
@@ -105,7 +112,7 @@ class CostModel:
         return np.where(size > 0.0, np.maximum(fee, self.min_fee), 0.0) if self.min_fee else np.asarray(fee)
 
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
-        """Change of cash when all orders fill: minus what is bought, plus what is sold, minus fees."""
+        """Change of cash when all orders fill: sells minus buys minus fees."""
         return self.outcome(deltas, prices)[0]
 
     def outcome(self, deltas: FloatArray, prices: FloatArray) -> tuple[float, float, float]:

@@ -17,7 +17,7 @@ _ENOUGH = 5
 
 
 class Overnight:
-    r"""By which factor a learner sees the returns of a bar.
+    r"""The factor by which the returns of a bar are multiplied before they are learned.
 
     A break of more than four hours, and of more than two bars, is a night. With :math:`v` the mean squared return of the targets
     so far, the factor of a night is :math:`\sqrt{v_{\text{day}} / v_{\text{night}}}` ("scale"; 1 until five nights are known), or
@@ -51,7 +51,7 @@ class Overnight:
     def weigh(
         self, before: np.datetime64, now: np.datetime64, x: Any, y: Any, options: dict[str, Any], n_assets: int
     ) -> tuple[Any, Any]:
-        """Returns of assets and target as a learner is to see them; a night that it is not to see is one without any trade."""
+        """Returns of assets and target as they are learned; a night that is not learned counts as one without a trade."""
         factor = self.factor(before, now, y)
         if factor == 0.0:
             options["observed"] = np.zeros(n_assets, dtype=bool)

@@ -50,7 +50,7 @@ def _least(values: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Rebalancer:
-    """Turns target weights into orders for all names at once.
+    """Makes orders for all names at once from target weights.
 
     Contract: the plan never costs more than the account has (cash stays >= 0), never sells more than is held, keeps the ratios of
     the weights when it must scale down, does not depend on the order of the names, and ends in a bounded number of steps.
@@ -127,7 +127,7 @@ class Rebalancer:
         """The same orders at other prices: sells as they are (never more than held), buys by one common factor if cash no longer
         suffices; in whole lots, as many of them as it reaches for: orders sized at the close when the market opens elsewhere.
 
-        `unchanged` says that the orders were planned for just these sizes, so that no sell can be too large.
+        `unchanged`: the orders were planned for just these sizes, so that no sell can be too large.
         """
         if pending is not None:
             cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)

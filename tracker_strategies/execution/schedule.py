@@ -40,7 +40,7 @@ def is_schedule(text: str) -> bool:
 
 @dataclass
 class Schedule:
-    """Says, bar by bar, whether to rebalance: the learner sees every bar, the portfolio follows on some.
+    """Decides, bar by bar, whether to rebalance: the learner sees every bar, the portfolio follows it on some.
 
     The first bar always trades, except where the schedule is a time of day.
 
@@ -57,7 +57,7 @@ class Schedule:
           calendar of the exchange. A session without a bar between its close and the next open is skipped;
         - "15:55", a time of day: on the first bar of each day at or after it. With a calendar, on a day that closes before, on
           the bar that ends with the session; without one, such a day is skipped;
-        - "once": on the first bar only (and when the universe changes, which is for the caller to say).
+        - "once": on the first bar only (and when the universe changes, which the caller has to check).
     calendar : str, optional
         Code of the exchange whose sessions count, such as XNYS; needs exchange_calendars. Schedules that are not about sessions
         go by the bars that come, and need none.
@@ -141,7 +141,7 @@ class Schedule:
         return _close_reached(self.calendar, now)
 
     def check(self, dates: NDArray[np.datetime64], given: int | str | None = None) -> None:
-        """Refuse a schedule that no bar of a run fires, where its dates are known beforehand, and say what it passes over.
+        """Refuse a schedule that no bar of a run meets, if its dates are known beforehand, and return what it skips.
 
         `given` is how the user wrote a number of bars, such as "1y".
 

@@ -1,4 +1,4 @@
-"""Paper trading: the same strategies in an account that is journalled, survives anything, and may stand at a real broker's.
+"""Paper trading: the same strategies in an account with a journal, which resumes after a crash, simulated or at a broker.
 
 >>> from tracker_strategies.papertrade import PaperAccount
 """

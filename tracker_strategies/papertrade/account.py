@@ -49,7 +49,7 @@ class PaperAccount:
     clock : callable, optional
         The present time, in UTC, for accounts that follow a calendar.
     pause : callable, optional
-        Waits so many seconds, when a broker has to be asked again.
+        Waits for a given number of seconds before a broker is queried again.
     check : bool, default True
         False for :meth:`halt` and :meth:`flatten` of an account whose journal cannot be read.
 
@@ -162,14 +162,14 @@ class PaperAccount:
         return limits
 
     def flows(self) -> Flows | None:
-        """What is paid in and out, on dates to come and of the past; None for nothing."""
+        """Payments in and out, past and planned; None if there are none."""
         with self.journal(readonly=True) as journal:
             return schedule_of(journal)
 
     def change_flows(self, changes: Mapping[str, Any]) -> Flows | None:
         """Add payments on dates after the newest session, replace them, or remove them with None; ``each`` is the contribution.
 
-        Raises FlowError for a date that has passed, and at Alpaca, where a person pays; ParameterError for what is no payment.
+        Raises FlowError for a date that has passed, and at Alpaca, where a person pays; ParameterError for what is not a payment.
         """
         with account_lock(self.folder), self.journal() as journal:
             plain = changed_schedule(Ledger(journal, self.config), changes)
@@ -191,7 +191,7 @@ class PaperAccount:
             broker.close()
 
     def session_clock(self, broker: Broker | None = None) -> SessionClock:
-        """What tells which sessions have happened. A broker's own clock counts more than this computer's."""
+        """The clock that decides which sessions have ended. A broker's own clock has priority over this computer's."""
         return clock_of(self.config, broker, self._clock)
 
     # -- what it does ----------
@@ -207,7 +207,7 @@ class PaperAccount:
         from_copy: bool = False,
         move_on: bool = False,
     ) -> StepResult:
-        """Do all that can be done now: see :mod:`tracker_strategies.papertrade.step`.
+        """Do everything that is due now: see :mod:`tracker_strategies.papertrade.step`.
 
         Parameters
         ----------
@@ -216,15 +216,15 @@ class PaperAccount:
         verify : bool, default False
             Replay everything, whatever the checkpoint says, and compare with what was decided.
         max_move : float, optional
-            Believe moves of a price up to this in this step.
+            Accept price moves up to this size in this step.
         wish : Wish, optional
-            Decide this instead of asking the strategy.
+            This decision, instead of the strategy's.
         decide : bool, default True
             False only takes sessions in, and sends what was decided before.
         from_copy : bool, default False
-            The account's files were restored from a copy on purpose: go on from there, though newer commits were made.
+            The account's files were deliberately restored from a copy: continue from there, although newer commits were made.
         move_on : bool, default False
-            In recorded history, go on to the next session although the rebalance of the newest was refused.
+            In recorded history, continue with the next session although the rebalance of the newest was refused.
         """
         copied = {"from_copy": from_copy}
         with account_lock(self.folder), self.journal(**copied) as journal, self.broker(**copied) as broker:
@@ -251,11 +251,11 @@ class PaperAccount:
         return count
 
     def resume(self) -> None:
-        """Go on after a halt."""
+        """Continue after a halt."""
         self.halt_switch.clear()
 
     def adopt(self, *, as_shares: bool = False) -> list[str]:
-        """Take the broker's account over into the journal, and say what was different.
+        """Take the broker's account over into the journal, and return the differences.
 
         What looks like a split or a new ticker that only the broker has booked is taken as that, unless ``as_shares`` says that
         shares came in or went out.
@@ -264,7 +264,7 @@ class PaperAccount:
             return take_over(Ledger(journal, self.config), broker, Splits.SHARES if as_shares else Splits.WAIT)
 
     def flatten(self, *, strangers: bool = False) -> StepResult:
-        """Halt, cancel what waits, and sell everything that is held, if need be past the journal.
+        """Halt, cancel open orders, and sell everything that is held, if necessary without the journal.
 
         ``strangers``: also positions at the broker that are not of the account's names. Without it they are an error, at the end.
         """

@@ -63,8 +63,8 @@ class AccountConfig:
     time_in_force : {"day", "opg"}
         At Alpaca: orders for the day, or for the opening auction, which takes whole shares only (a mandate with whole shares).
     clock : {"data", "wall", "replay"}
-        What tells the newest session: the data themselves; the calendar and the time of day; or one more session of recorded
-        history with every step.
+        How the newest session is determined: by the data themselves; the calendar and the time of day; or one more session of
+        recorded history with every step.
     calendar : str
         Exchange whose sessions count, as exchange_calendars calls it; of an account over several markets all of them, and if you
         like the names that trade at each: see :class:`~tracker_strategies.papertrade.market.calendars.Calendars`.
@@ -74,6 +74,13 @@ class AccountConfig:
         What the simulated broker gets wrong on purpose; see :class:`~tracker_strategies.papertrade.brokers.faults.Faults`.
     verify_every : int, default 250
         Sessions after which a step checks its files and replays everything instead of trusting its checkpoint; 1 always replays.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount
+    >>> account = PaperAccount.create("account", "pa", "sample", {"eps": 0.0003}, replay="2022-12-20")
+    >>> account.config.strategy, account.config.params["eps"]
+    ('pa', 0.0003)
     """
 
     name: str
@@ -196,7 +203,7 @@ class AccountConfig:
 
     @property
     def guard(self) -> FillGuard:
-        """What its limits on the number of names mean for a fill."""
+        """Its limits on the number of names, as they apply to fills."""
         return FillGuard.of(bind(self.mandate, self.symbols))
 
     @property
@@ -206,7 +213,7 @@ class AccountConfig:
 
     @property
     def costs_by_name(self) -> CostModel:
-        """What the names pay, where some of them pay fees of their own."""
+        """The costs of the names, if some of them have their own fees."""
         return named(self.costs, self.mandate.fees, self.symbols)
 
     @property

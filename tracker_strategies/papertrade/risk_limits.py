@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RiskLimits:
-    """What a rebalance may not do. A breach rejects all of it.
+    """Limits of a rebalance. A breach rejects all of it.
 
     Parameters
     ----------
@@ -32,12 +32,20 @@ class RiskLimits:
     max_daily_loss : float, default 0.25
         Loss from one session to the next after which the account halts: nothing is traded until a person resumes.
     max_move : float, default 0.45
-        Largest move of one price from one session to the next that is believed; beyond it a bad print or a split is suspected
+        Largest move of a price from one session to the next that is accepted; beyond it a bad print or a split is suspected
         and the session is not taken in.
     max_missing : float, default 0.25
         Largest share of the names that may lose their bar from one session to the next.
     allow : tuple of str, optional
         The only names that may be bought.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount, RiskLimits
+    >>> limits = RiskLimits(max_weight=0.3, max_orders=50)
+    >>> account = PaperAccount.create("account", "pa", "sample", limits=limits, replay="2022-12-20")
+    >>> account.limits().max_orders
+    50
     """
 
     max_order_value: float | None = None

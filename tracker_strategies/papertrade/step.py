@@ -61,6 +61,14 @@ class StepResult:
         How the strategy's state was found: "checkpoint" or "replay".
     messages : list of str
         For people.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount
+    >>> account = PaperAccount.create("account", "pa", "sample", replay="2022-12-20")
+    >>> result = account.step()
+    >>> result.session, result.decision, result.sent
+    ('2022-12-20', <Kind.ACT: 'act'>, 20)
     """
 
     session: str = ""

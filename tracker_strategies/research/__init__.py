@@ -1,4 +1,4 @@
-"""Research: the numpy replay, sweeps and tuning, the leaderboard, the papers reproduced, a look at data."""
+"""Research: the numpy replay, sweeps and tuning, the leaderboard, reproductions of the papers, checks of data."""
 
 import lazy_loader
 

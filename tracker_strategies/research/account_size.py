@@ -97,8 +97,17 @@ def capacity(
 
     Notes
     -----
-    All accounts are scored on the same bars: from the close on at which the smallest was at its target. A large account that is
-    still on its way there is judged as it is. Unfilled orders count from the first.
+    All accounts are scored on the same bars: beginning with the close at which the smallest reached its target. A large account
+    that has not reached its target by then is scored all the same. Unfilled orders are counted from the first bar on.
+
+    Examples
+    --------
+    >>> from datafeeds import synthetic_market
+    >>> from tracker_strategies.research import capacity
+    >>> panel = synthetic_market(n_assets=5, n_bars=80, ohlc=True)
+    >>> found = capacity(panel, "equal-weight", accounts=(1e4, 1e6), jobs=1)
+    >>> [row["cash"] for row in found["accounts"]]
+    [10000.0, 1000000.0]
     """
     limit, share = number("max_cost_bps", max_cost_bps, above=0.0), fraction("max_unfilled", max_unfilled, above=0.0)
     sizes = tuple(sorted(set(account_sizes() if accounts is None else map(float, accounts))))

@@ -22,6 +22,14 @@ def look_at(market: MarketSource, exchange: str | None = None) -> tuple[dict[str
     """Open a source and look at it: the report as plain data, and what cleaning and the calendar of an exchange say.
 
     Holes are not refused: to find them is the point.
+
+    Examples
+    --------
+    >>> from datafeeds import MarketSource
+    >>> from tracker_strategies.research import look_at
+    >>> report, *_ = look_at(MarketSource("sample"))
+    >>> report["n_bars"]
+    3018
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the report says it

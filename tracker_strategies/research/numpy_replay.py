@@ -111,9 +111,16 @@ def replay(
 ) -> RunRecord:
     """Run a strategy over a panel without cerebro. Arguments and result are those of :func:`tracker_strategies.runner.backtest`.
 
-    Cost: the learner's, and about twenty vector operations of length N a bar. Without the order log, the usual case (complete
+    Cost: the learner's, and about twenty vector operations of length N per bar. Without the order log, the usual case (complete
     panel, fractional shares, proportional costs, no limits) is three times faster still: see
     :mod:`~tracker_strategies.research._fast_replay`.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies.research import replay
+    >>> replay(load_sample().rows(0, 250), "ensemble", {"max_weight": 0.2}).metrics()["n_bars"]
+    248
     """
     cls, chosen = check_run(panel, strategy, params, cash)
     costs = costs or CostModel()

@@ -16,6 +16,8 @@ import backtrader as bt
 
 from tracker_strategies.algorithms.registration import registration_of
 from tracker_strategies.errors import ParameterError
+from tracker_strategies.execution.mandate.mandate import Mandate
+from tracker_strategies.strategies._param_types import type_of
 from tracker_strategies.strategies._side import SIDE, side_information
 from tracker_strategies.strategies.registry import HIDDEN_PARAMS
 from tracker_strategies.strategies.target import omega_of
@@ -27,6 +29,12 @@ SHARED = ("max_names",)
 _ROLE = re.compile(r":(?:class|func|meth|mod|data|attr):`~?(?:[\w.]*\.)?(\w+)`")
 #: Keyword arguments that count names: a default of theirs is meant for a market with so many.
 COUNTS = ("theta", "max_names")
+
+#: Params without which the example of a strategy does not run.
+_NEEDED = {
+    "ConstantWeight": 'weights={"AAPL": 0.6, "JPM": 0.4}',
+    "Replicate": 'index_weights={"2011-01-03": {"AAPL": 0.6, "JPM": 0.4}}',
+}
 
 
 class FromLearner(bt.strategy.MetaStrategy):
@@ -153,7 +161,7 @@ def plain_text(doc: str) -> str:
 
 
 def signature_of(cls: Any) -> Signature:
-    """The params as keyword arguments, those of the strategy itself first, with defaults, and types where these tell them."""
+    """The params as keyword arguments, those of the strategy itself first, with defaults and types."""
     own = dict(cls.params._getitems())
     common = dict(_root(cls).params._getitems())
     names = [*(name for name in own if name not in common), *(name for name in common if name in own)]
@@ -163,7 +171,7 @@ def signature_of(cls: Any) -> Signature:
                 name,
                 Parameter.KEYWORD_ONLY,
                 default=own[name],
-                annotation=Parameter.empty if own[name] is None else type(own[name]),
+                annotation=type_of(name, own[name]),
             )
             for name in names
             if name not in HIDDEN_PARAMS
@@ -172,14 +180,39 @@ def signature_of(cls: Any) -> Signature:
 
 
 def help_of(cls: Any, doc: str) -> str:
-    """What the strategy is, its own params, an example, and the params of every tracker."""
+    """What the strategy is, its own params, an example, the params of every tracker, and the limits of its mandate."""
     root = _root(cls)
     if cls is root:
-        return plain_text(inspect.cleandoc(doc))
+        return "\n\n".join([plain_text(inspect.cleandoc(doc)).rstrip(), _example("tracker_strategies", "EnsembleTracker")])
     text = plain_text(inspect.cleandoc(doc)).rstrip()
-    example = f'Example:\n  cerebro.addstrategy({cls.__name__}, rebalance="weekly", max_weight=0.1)'
+    example = _example(cls.__module__.partition(".strategies.")[0], cls.__name__)
     between = [base for base in cls.__mro__[1:] if type(base) is type(cls)]
-    return "\n\n".join([text, example, *filter(None, map(_params_of, between))])
+    return "\n\n".join([text, example, *filter(None, map(_params_of, between)), _limits()])
+
+
+def _example(home: str, name: str) -> str:
+    """A strategy in cerebro, as it can be pasted."""
+    params = _NEEDED.get(name, 'rebalance="weekly", max_weight=0.1')
+    return f"""Example:
+  >>> import backtrader as bt
+  >>> from datafeeds import IndexData, load_sample
+  >>> from {home} import {name}
+  >>> cerebro = bt.Cerebro(stdstats=False)
+  >>> feeds = IndexData(load_sample().rows(0, 100)).add_to(cerebro)
+  >>> position = cerebro.addstrategy({name}, {params})
+  >>> run = cerebro.run()[0]"""
+
+
+@cache
+def _limits() -> str:
+    """The section on limits, from the docstring of the mandate."""
+    _, _, section = plain_text(inspect.cleandoc(Mandate.__doc__ or "")).partition("Parameters\n----------\n")
+    lines = []
+    for names, kind, words in re.findall(r"^(\w[\w, ]*) : ([^\n]*)\n((?: {4}[^\n]*\n?)+)", section, re.M):
+        lines += textwrap.wrap(
+            f"- {names} ({kind}): {' '.join(words.split())}", 120, initial_indent="  ", subsequent_indent="    "
+        )
+    return 'Limits of every tracker, not set by default (weights are shares of the account, 0.05 or "5%"):\n' + "\n".join(lines)
 
 
 def _params_of(base: Any) -> str:

@@ -25,7 +25,7 @@ SIDE: dict[str, tuple[Any, str]] = {
     "side": (
         "log-return",
         '"log-return" (what has just risen), "switching" (trade little), "signal" (your own view), "none", several joined by '
-        '"+", or a :class:`~tracker_strategies.algorithms.SideInformation` of your own',
+        '"+", or a :class:`~tracker_strategies.algorithms.SideInformation` that you define',
     ),
     "log_weight": (1.0, "factor of the log return"),
     # With the default lam of 1/N and N = 100 the dead zone lam * kappa of a weight is 3e-5.

@@ -46,10 +46,10 @@ FloatArray = NDArray[np.float64]
 
 
 class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
-    """Holds the weights of an online algorithm, bar by bar. Subclasses say which: see :meth:`make_algorithm`.
+    """Holds the weights of an online algorithm, bar by bar. Subclasses choose the algorithm: see :meth:`make_algorithm`.
 
-    At the close of bar t it knows x_t, the returns of the assets since bar t-1, and y_t, the return of the index. The algorithm
-    turns them into w_{t+1}, the weights for the time after t; ``fill`` says when orders fill. The first bar buys start weights.
+    At the close of bar t it has x_t, the returns of the assets since bar t-1, and y_t, the return of the index. The algorithm
+    turns them into w_{t+1}, the weights for the time after t; ``fill`` sets when orders fill. The first bar buys start weights.
 
     The feeds may be those of a :class:`datafeeds.SingleIndexData` (fast) or any backtrader feeds. A name on holiday or halted
     keeps its weight and is not traded; one that lists later enters at weight 0 after ``listing_warmup`` bars; one without a bar
@@ -86,8 +86,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         "session-close", "15:55", "once". See :class:`~tracker_strategies.execution.schedule.Schedule`
       - ``calendar`` (None): exchange whose sessions give the end of a month or day, such as "XNYS"; by default the last weekday
       - ``listing_warmup`` ("20 sessions"): bars before a newly listed name may be held, as a number or as time ("1 month").
-        Sessions of bars of a day or longer are as many bars: :meth:`datafeeds.BarLength.bars`
-      - ``delist_after`` ("10 sessions"): bars without a price after which a name counts as delisted, likewise
+        On bars of a day or longer, a session counts as one bar
+      - ``delist_after`` ("10 sessions"): bars without a price after which a name counts as delisted, in the same units
       - ``overnight`` ("learn"): returns over a night in bars shorter than a day: "scale" them by their own variance before they
         are learned, or "skip" them. See :class:`~tracker_strategies.execution.overnight.Overnight`
       - ``holdings`` (None): what is held at the first bar, at its prices: an :class:`~tracker_strategies.Account`, a mapping from
@@ -192,7 +192,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
 
     @classmethod
     def make_tracker(cls, p: Any, symbols: tuple[str, ...], costs: CostModel, n_targets: int = 1) -> Tracker:
-        """What the strategy does on a bar, without backtrader around it."""
+        """The strategy's decisions on a bar, without backtrader."""
         settle_coordinates(p)
         mandate = settle_mandate(cls, p, symbols)
         keeper = None if mandate.is_free else Keeper(mandate, symbols)
@@ -216,13 +216,13 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
 
     @classmethod
     def algorithm_of(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """The algorithm, in the coordinates that the params ask for."""
+        """The algorithm, in the coordinates that the params name."""
         algorithm = cls.make_algorithm(p, symbols, n_targets)
         return algorithm if cls.sets_coordinates else in_coordinates(p, algorithm)
 
     @classmethod
     def by_position(cls, p: Any) -> bool:
-        """Whether a param speaks of assets by their position among the feeds: then the algorithm keeps that order."""
+        """Whether a param refers to assets by their position among the feeds: then the algorithm keeps that order."""
         return names_positions(getattr(p, "side", None))
 
     @property
@@ -264,14 +264,14 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
             begin_with(self, part, held)
 
     def read_costs(self) -> None:
-        """Plan with what the broker charges now."""
+        """Read what the broker charges now, to plan with it."""
         check_filler(self.tracker.liquidity, self.broker)
         self.tracker.rebalancer = replace(self.tracker.rebalancer, costs=costs_of(self.broker, self.assets))
 
     # -- the bar ----------
 
     def prenext(self) -> None:
-        """Feeds that list later must not hold up the others; the gate knows which have begun."""
+        """Trade although some feeds have not begun yet; the gate knows which have."""
         self.next()
 
     def next(self) -> None:

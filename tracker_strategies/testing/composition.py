@@ -52,7 +52,7 @@ WAY_OUT = re.compile(r"\(n, (learner|members)=")
 
 
 def check_composition(make: Callable[[int, FeasibleSet], OnlineAlgorithm] | None = None, *, seed: int = 0) -> None:
-    """Raise an AssertionError that says which combination of wrappers around a learner breaks what.
+    """Raise an AssertionError that names a combination of wrappers around a learner which breaks a promise.
 
     Parameters
     ----------
@@ -66,6 +66,12 @@ def check_composition(make: Callable[[int, FeasibleSet], OnlineAlgorithm] | None
     The learner alone, every wrapper, ordered pair and triple, on the simplex, with caps and with sector limits: refused with the
     right order in the message where the contract says so, and only there; else the weights keep every limit in every round, and a
     wrapper that has nothing to do (a vote of one, no tilt, nothing to cut) changes nothing at any place.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PA
+    >>> from tracker_strategies.testing import check_composition
+    >>> check_composition(lambda n, feasible: PA(n, feasible=feasible))
     """
     make = make or (lambda n, W: PA(n, eps=0.0, feasible=W))
     for (name, W), chain in itertools.product(SETS.items(), CHAINS):

@@ -10,11 +10,45 @@ from tracker_strategies.errors import TrackerError
 
 
 class CheckError(TrackerError, AssertionError):
-    """A promise that a learner or a strategy does not keep; the message begins with the promise."""
+    """A promise that a learner or a strategy does not keep; the message begins with the promise.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PA
+    >>> from tracker_strategies.testing import CheckError, check_learner
+    >>> class Forgetful(PA):
+    ...     _state = ()
+    ...
+    >>> try:
+    ...     kept = check_learner(Forgetful, only=["clone_is_independent"])
+    ... except CheckError as broken:
+    ...     print(type(broken).__name__)
+    ...
+    CheckError
+    """
 
 
 class LookAheadError(CheckError):
-    """A result up to bar t changed when only the data after t did."""
+    """A result up to bar t changed although only data after t changed.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import PASTracker
+    >>> from tracker_strategies.testing import LookAheadError, check_no_lookahead
+    >>> class Cheat(PASTracker):
+    ...     params = (("side", "signal"), ("lam", 1.0))
+    ...     def next(self):
+    ...         self.tracker.signal = lambda bar: self.assets[0].clock.panel.close[-1] / bar.close
+    ...         super().next()
+    ...
+    >>> try:
+    ...     check_no_lookahead(Cheat, load_sample().rows(0, 60))
+    ... except LookAheadError as error:
+    ...     print(type(error).__name__)
+    ...
+    LookAheadError
+    """
 
 
 def require(kept: Any, words: str = "") -> None:

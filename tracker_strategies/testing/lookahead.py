@@ -42,6 +42,12 @@ def check_no_lookahead(
     ------
     LookAheadError
         Naming the first date on which weights, orders or the account's value differ.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies.testing import check_no_lookahead
+    >>> check_no_lookahead("pa", load_sample().rows(0, 60))
     """
     run = strategy if callable(strategy) and not isinstance(strategy, type) else _runner(strategy, params, options)
     truth = run(panel)

@@ -55,7 +55,7 @@ class Header:
         return self._lines >= LOOKED_AT
 
     def take(self, block: bytes, most: FileLimits) -> None:
-        """Look at another block."""
+        """Read another block."""
         if self.whole:
             return
         if not self._text:

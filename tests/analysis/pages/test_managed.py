@@ -89,7 +89,7 @@ def test_the_tracking_part_comes_first_and_jump_links_lead_to_every_part(page):
     assert {"tracking", "years", "time", "weights"} <= set(links)
     assert all(f'id="{name}"' in page for name in links)
     first = page[: page.index('<h2 id="time"')]
-    assert all(title in first for title in ("TE, RMS", "Growth of 100", "Active return", "Calendar years"))
+    assert all(title in first for title in ("TE, RMS", "Growth of 100", "Excess return", "Calendar years"))
 
 
 def test_the_final_value_of_a_scored_part_is_said_to_be_that_of_the_whole_run(record, page, tmp_path):

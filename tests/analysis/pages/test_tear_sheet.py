@@ -166,7 +166,7 @@ def test_capture_and_the_deepest_active_drawdown_have_tiles(page, record):
 
 
 def test_each_index_has_charts_and_a_report_of_its_own(page, record):
-    assert page.source.count(">Active return</h3>") == page.source.count(">Rolling tracking error</h3>") == 3
+    assert page.source.count(">Excess return</h3>") == page.source.count(">Rolling tracking error</h3>") == 3
     parts = page.source.split('<section class="performance">')[1:]
     assert len(parts) == 2
     for part, name, levels in zip(parts, record.targets, record.index.T, strict=True):

@@ -213,7 +213,7 @@ def test_the_table_ends_with_the_budget():
     )
     assert done.returncode == 0, done.stderr
     assert "% of the budget of 1 %" in done.stdout
-    assert "over the index asked" in done.stdout
+    assert "target excess return" in done.stdout
 
 
 def test_a_paper_account_keeps_the_year_of_its_source(tmp_path):

@@ -67,7 +67,7 @@ class ConstantWeights(OnlineAlgorithm):
         self._wish, self._drifted = wish, True
 
     def restrict(self, active: Any) -> Array:
-        """Take the assets that may be held from now on; those that stay share the weight in proportion to the wish."""
+        """Set the assets that may be held from now on; those that stay share the weight in proportion to the target weights."""
         before = self._active
         super().restrict(active)
         allowed = np.ones(self.n_assets, dtype=np.bool_) if self._active is None else self._active
@@ -119,7 +119,7 @@ class PublishedShares(ConstantWeights):
     """
 
     def publish(self, weights: Any, *, error: type[ValueError] = InputError) -> None:
-        """Take the weights of the index as of now, >= 0 and of any positive sum; absent names get theirs when they come."""
+        """Set the current weights of the index, >= 0 and of any positive sum; absent names get theirs when they list."""
         weights = finite_vector("weights", weights, error, self.n_assets)
         if weights.min() < 0.0 or not weights.sum() > 0.0:
             raise error(

@@ -59,6 +59,18 @@ class StaticPortfolio(MomentLearner):
     References
     ----------
     The static portfolios of McWilliams, Montana 2010, Figure 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import StaticPortfolio
+    >>> learner, rng = StaticPortfolio(3, window=20), np.random.default_rng(0)
+    >>> for _ in range(30):
+    ...     x = rng.normal(0.0, 0.01, 3)
+    ...     weights = learner.update(x, x[:2].mean())
+    ...
+    >>> weights.round(2).tolist()
+    [0.5, 0.5, 0.0]
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_beta")

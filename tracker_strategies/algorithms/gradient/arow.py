@@ -31,7 +31,7 @@ BLOCK = 2**16
     )
 )
 class AROW(OnlineAlgorithm):
-    r"""A Gaussian belief :math:`N(\mu, \Sigma)` about the weights, sharpened by every instance; hold :math:`P_W(\mu)`.
+    r"""A Gaussian distribution :math:`N(\mu, \Sigma)` of the weights, updated with every instance; hold :math:`P_W(\mu)`.
 
     .. math::
 
@@ -169,7 +169,7 @@ class AROW(OnlineAlgorithm):
 
     @property
     def mean(self) -> Array:
-        r"""The belief :math:`\mu` itself, shape (N,), a copy."""
+        r"""The mean :math:`\mu` itself, shape (N,), a copy."""
         return self._mu.copy()
 
     @property

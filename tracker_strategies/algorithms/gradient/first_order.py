@@ -145,6 +145,12 @@ class FOBOS(_RootTime):
     Notes
     -----
     Cost per round: O(N) and the projection. State: the weights and the time.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import FOBOS
+    >>> FOBOS(2, eta=500.0).update([0.02, -0.01], 0.02).round(3).tolist()
+    [0.612, 0.388]
     """
 
 
@@ -155,7 +161,7 @@ class FOBOS(_RootTime):
     )
 )
 class RDA(_RootTime):
-    r"""Regularised dual averaging: the answer to all gradients so far, not a step from the last weights.
+    r"""Regularised dual averaging: the weights are a function of all gradients so far, not a step from the last weights.
 
     .. math:: w_{t+1} = \arg\min_{w \in W}\; \eta \sum_{s \le t} g_s \cdot w + \eta\, t\, \varphi(w) + \tfrac{\sqrt t}{2} \|w\|^2
 
@@ -175,6 +181,12 @@ class RDA(_RootTime):
     Notes
     -----
     Cost per round: O(N) and the projection. State: the sum of the gradients and the time.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import RDA
+    >>> RDA(2, eta=500.0).update([0.02, -0.01], 0.02).round(3).tolist()
+    [0.612, 0.388]
     """
 
     _rule = "rda"

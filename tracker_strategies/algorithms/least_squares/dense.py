@@ -35,7 +35,7 @@ third more products, and changes the tracking errors of markets by less than one
 
 @learner("least-squares", shows=("error",), examples=lambda n: ({}, {"gamma": [1.0, 0.95], "damping": [1.0, 0.0]}))
 class LeastSquares(OnlineAlgorithm):
-    r"""The portfolio that would have tracked best so far, with a discounted past and a pull to what is held.
+    r"""The portfolio that would have tracked best so far, with a discounted past and a pull towards current holdings.
 
     .. math::
 

@@ -48,6 +48,18 @@ class SparseLeastSquares(LeastSquares):
     Notes
     -----
     A name that cannot be traded stays, and is not counted. Cost: that of the weights of K names, and O(N^2 + N K^2) at a review.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import SparseLeastSquares
+    >>> learner, rng = SparseLeastSquares(5, max_names=2), np.random.default_rng(0)
+    >>> for _ in range(60):
+    ...     x = rng.normal(0.0, 0.01, 5)
+    ...     weights = learner.update(x, x[:2].mean())
+    ...
+    >>> weights.round(2).tolist()
+    [0.5, 0.5, 0.0, 0.0, 0.0]
     """
 
     _state: ClassVar[tuple[str, ...]] = (*LeastSquares._state, "_chosen", "_rounds")

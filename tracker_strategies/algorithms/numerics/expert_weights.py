@@ -46,8 +46,8 @@ class FixedShare(Part):
     Attributes
     ----------
     p : ndarray, shape (n,)
-        Probabilities for the coming round. An entry may stand for several experts with the same losses: then it is their sum, and
-        so is that of `start`.
+        Probabilities for the coming round. An entry may be that of several experts with the same losses: then it is their sum,
+        and so is that of `start`.
     start : ndarray, shape (n,)
         :math:`p_1`.
     alpha, beta : float
@@ -89,7 +89,7 @@ class FixedShare(Part):
         return self._rounds
 
     def learn(self, losses: Array) -> None:
-        """Take in the losses of a round, shape (n,), >= 0."""
+        """Learn from the losses of a round, shape (n,), >= 0."""
         self._rounds += 1
         self._largest = max(self._largest, *np.where(self.start > 0.0, losses, 0.0).tolist())
         q = self.p

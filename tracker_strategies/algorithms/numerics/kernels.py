@@ -1,4 +1,4 @@
-"""Who computes the innermost loops: numpy, the default and the reference, or numba, if it is installed and asked for.
+"""How the innermost loops are computed: by numpy, the default and the reference, or by numba, if it is installed and selected.
 
 In Python, or for a command and the workers that it starts::
 
@@ -27,13 +27,13 @@ compiled: ModuleType | None = None
 
 
 def use(name: str) -> None:
-    """Compute with the kernels of that name from now on, in this process and, through its environment, in those it starts.
+    """Use the kernels of that name from now on, in this process and, through its environment, in those that it starts.
 
     Parameters
     ----------
     name : {"numpy", "numba"}
-        numba compiles when it is first asked for, which takes seconds, and keeps the machine code where it keeps its cache: in
-        NUMBA_CACHE_DIR, beside the sources or in the user's cache folder. Where none can be written, every process compiles.
+        numba compiles on first use, which takes seconds, and keeps the machine code in its cache: in
+        NUMBA_CACHE_DIR, next to the sources or in the user's cache folder. Where none can be written, every process compiles.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def use(name: str) -> None:
 
 
 def counterpart(module: str) -> ModuleType | None:
-    """Return a module of compiled kernels if numba's are in use, else None; it is imported when it is first asked for."""
+    """Return a module of compiled kernels if numba's are in use, else None; it is imported on first use."""
     if compiled is None:
         return None
     return sys.modules.get(module) or importlib.import_module(module)
@@ -63,6 +63,6 @@ def in_use() -> str:
 
 
 def use_environment() -> None:
-    """Compute with the kernels that the environment names, if it does."""
+    """Use the kernels that the environment names, if it names any."""
     if name := os.environ.get(ENVIRONMENT):
         use(name)

@@ -30,7 +30,7 @@ class AdaptiveLasso(MomentLearner):
     n_assets : int
         Number of assets N.
     n_targets : int, default 1
-        Number of targets q, each with a lasso of its own on common moments.
+        Number of targets q, each with a separate lasso on common moments.
     omega : array_like, shape (q,), optional
         Weights of the targets, > 0; equal by default.
     theta : int, optional

@@ -40,12 +40,12 @@ class SelfTuning(NamedTuple):
         round on stationary data and can never exceed :math:`\sqrt{(1-a)/(1-b)}`: 1, as printed, forgets all the time, and 1.8
         reacts to errors of about 3.7 standard deviations.
     q_cap : float, default 10
-        Most that a single q counts for: the first one, with nothing known, would stand for fifty rounds.
+        Most that a single q counts for: the first one, without earlier ones, would count as fifty rounds.
 
     References
     ----------
     Paleologu, Benesty, Ciochina, *A robust variable forgetting factor recursive least-squares algorithm*, 2008.
-    McWilliams, Montana 2010, Eq. 11. There the variance of the a-posteriori error stands for :math:`\sigma_v`; with the printed
+    McWilliams, Montana 2010, Eq. 11. There the variance of the a-posteriori error is used as :math:`\sigma_v`; with the printed
     loading that error is 0, and the text falls back on the a-priori error over the longer window, as here.
     """
 

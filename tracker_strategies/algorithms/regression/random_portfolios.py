@@ -52,7 +52,7 @@ class RandomPortfolios(MomentLearner):
 
     Notes
     -----
-    A member holds the first `theta` names, of those that may be held, in a random order of its own: when a name leaves the next
+    A member holds the first `theta` names, of those that may be held, in its own random order: when a name leaves the next
     one in the order takes its place. If a name that may be held has no price in a round, all members stay as they are.
     Cost per round: the moments, O(N^2), and O(theta^3) for each member and exchange, all members at once. State: C, M, the
     weights of all members.
@@ -60,6 +60,13 @@ class RandomPortfolios(MomentLearner):
     References
     ----------
     McWilliams, Montana 2010, sec. 5: 1000 random portfolios of 10 names out of 323 with weights by recursive least squares.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import RandomPortfolios
+    >>> learner = RandomPortfolios(4, theta=2, n_portfolios=1, seed=0)
+    >>> int((learner.update([0.02, -0.01, 0.0, 0.01], 0.01) > 0).sum())
+    2
     """
 
     _state: ClassVar[tuple[str, ...]] = (*MomentLearner._state, "_supports", "_parts")

@@ -1,6 +1,6 @@
+from .base import FeasibleSet as FeasibleSet
 from .feasible import Box as Box
 from .feasible import CappedSimplex as CappedSimplex
-from .feasible import FeasibleSet as FeasibleSet
 from .feasible import Hyperplane as Hyperplane
 from .feasible import L1Ball as L1Ball
 from .feasible import RealSpace as RealSpace

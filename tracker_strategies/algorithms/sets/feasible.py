@@ -6,61 +6,18 @@ all that a learner needs to serve a changing universe.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tracker_strategies._checks import number
-from tracker_strategies.algorithms._names import READERS, load_names, tag_of
+from tracker_strategies.algorithms._names import READERS, load_names
 from tracker_strategies.algorithms._validation import Array, Mask, finite_vector
 from tracker_strategies.algorithms.numerics import thresholds
 from tracker_strategies.algorithms.sets import projections
+from tracker_strategies.algorithms.sets.base import FeasibleSet as FeasibleSet
 from tracker_strategies.errors import InputError, ParameterError
-
-
-class FeasibleSet(ABC):
-    """A closed convex set in R^n. `portfolio` tells whether all its points are long-only with a fixed sum."""
-
-    kind: ClassVar[str]
-    portfolio: ClassVar[bool] = False
-
-    @property
-    def nonnegative(self) -> bool:
-        """Whether no point of this set has a negative coordinate."""
-        return self.portfolio
-
-    @abstractmethod
-    def project(self, y: Array) -> Array:
-        """Return the nearest point to the finite float64 vector `y`, as a new array."""
-
-    def step(self, w: Array, size: float, x: Array) -> Array:
-        """Return the nearest point to w + size x, as a new array."""
-        return self.project(thresholds.moved(w, size, x))
-
-    def start(self, n: int) -> Array:
-        """Return the point of this set in R^n from which learners start: the nearest to the origin."""
-        self.check(n)
-        return self.project(np.zeros(n))
-
-    def check(self, n: int) -> None:  # noqa: B027 (most sets exist in any dimension)
-        """Raise a ParameterError unless this set exists in R^n."""
-
-    def slice(self, free: Mask, fixed: Mask, w: Array) -> FeasibleSet:
-        """Return the set left for the coordinates `free` while those in `fixed` stay at `w` and all others are 0."""
-        return self
-
-    def contains(self, w: Array, tolerance: float = 1e-12) -> bool:
-        """Return whether no coordinate of `w` is farther than `tolerance` from its projection."""
-        return bool(np.abs(self.project(w) - w).max() <= tolerance)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as plain numbers and lists under "kind" and their names."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return {"kind": tag_of(type(self), "kind")} | {
-            k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()
-        }
 
 
 def _frozen(name: str, value: Any) -> float | Array:
@@ -87,7 +44,15 @@ def _check_length(name: str, value: float | Array | None, n: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Simplex(FeasibleSet):
-    """Long-only and fully invested: w >= 0 with sum `total` (1 unless some mass is held elsewhere)."""
+    """Long-only and fully invested: w >= 0 with sum `total` (1 unless some mass is held elsewhere).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import Simplex
+    >>> Simplex().project(np.array([0.9, 0.5, -0.2])).round(3).tolist()
+    [0.7, 0.3, 0.0]
+    """
 
     total: float = 1.0
 
@@ -116,7 +81,15 @@ class Simplex(FeasibleSet):
 
 @dataclass(frozen=True, eq=False)
 class CappedSimplex(FeasibleSet):
-    """Long-only, fully invested, no weight above its cap: 0 <= w_i <= u_i with sum `total`; u is one number or one per asset."""
+    """Long-only, fully invested, no weight above its cap: 0 <= w_i <= u_i with sum `total`; u is one number or one per asset.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import CappedSimplex
+    >>> CappedSimplex(0.6).project(np.array([0.9, 0.5, -0.2])).round(3).tolist()
+    [0.6, 0.4, 0.0]
+    """
 
     u: float | Array
     total: float = 1.0
@@ -157,7 +130,15 @@ class CappedSimplex(FeasibleSet):
 
 @dataclass(frozen=True, eq=False)
 class L1Ball(FeasibleSet):
-    """Long and short with gross exposure at most c: sum |w_i| <= c."""
+    """Long and short with gross exposure at most c: sum |w_i| <= c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import L1Ball
+    >>> L1Ball(1.0).project(np.array([0.9, -0.5])).round(3).tolist()
+    [0.7, -0.3]
+    """
 
     c: float = 1.0
 
@@ -178,7 +159,15 @@ class L1Ball(FeasibleSet):
 
 @dataclass(frozen=True, eq=False)
 class Hyperplane(FeasibleSet):
-    """Points with a.w = b; a defaults to all ones: fully invested, short positions allowed."""
+    """Points with a.w = b; a defaults to all ones: fully invested, short positions allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import Hyperplane
+    >>> Hyperplane(b=1.0).project(np.array([0.9, 0.5, -0.1])).round(3).tolist()
+    [0.8, 0.4, -0.2]
+    """
 
     a: Array | None = None
     b: float = 1.0
@@ -213,7 +202,15 @@ class Hyperplane(FeasibleSet):
 
 @dataclass(frozen=True, eq=False)
 class Box(FeasibleSet):
-    """Each weight between its own bounds, lo_i <= w_i <= hi_i, whatever the sum; an asset that may not be held is at 0."""
+    """Each weight between its own bounds, lo_i <= w_i <= hi_i, whatever the sum; an asset that may not be held is at 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import Box
+    >>> Box(0.0, 0.6).project(np.array([0.9, 0.5, -0.2])).round(3).tolist()
+    [0.6, 0.5, 0.0]
+    """
 
     lo: float | Array = 0.0
     hi: float | Array = 1.0
@@ -247,7 +244,15 @@ class Box(FeasibleSet):
 
 @dataclass(frozen=True, eq=False)
 class RealSpace(FeasibleSet):
-    """No constraint at all."""
+    """No constraint at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import RealSpace
+    >>> RealSpace().project(np.array([0.9, -0.2])).tolist()
+    [0.9, -0.2]
+    """
 
     kind: ClassVar[str] = "Rn"
 

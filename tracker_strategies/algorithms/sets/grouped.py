@@ -66,7 +66,7 @@ class GroupedSimplex(FeasibleSet):
     -----
     The projection is exact. With :math:`s_g(\mu) = \sum_{i \in g} \mathrm{clip}(y_i + \mu, 0, u_i)` the multiplier of the total
     solves :math:`\sum_g \mathrm{clip}(s_g(\mu), L_g, U_g) = \mathrm{total}`, one scalar equation, increasing and piecewise
-    linear; a group that stands on a bound is then projected on the mass of that bound by itself. Expected O(n) a Newton step.
+    linear; a group that is at a bound is then projected on the mass of that bound by itself. Expected O(n) per Newton step.
 
     Examples
     --------

@@ -11,4 +11,4 @@ from .smooth import Constant as Constant
 from .smooth import Linear as Linear
 from .smooth import NegativeLogReturn as NegativeLogReturn
 from .smooth import Quadratic as Quadratic
-from .smooth import UserDefined as UserDefined
+from .user_defined import UserDefined as UserDefined

@@ -36,6 +36,13 @@ class Round(NamedTuple):
         Which of all N assets they are; None means all.
     xx : float or None
         ||x||^2, if it is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker_strategies.algorithms import Round
+    >>> Round(w=np.array([0.5, 0.5]), x=np.array([0.1, 0.0])).drifted().round(4).tolist()
+    [0.5238, 0.4762]
     """
 
     x: Array
@@ -45,7 +52,7 @@ class Round(NamedTuple):
     xx: float | None = None
 
     def drifted(self) -> Array:
-        r"""Return the weights after the returns of the round, :math:`w_i (1 + x_i)/(1 + w \cdot x)`: what is really held."""
+        r"""Return the weights after the returns of the round, :math:`w_i (1 + x_i)/(1 + w \cdot x)`: the weights really held."""
         growth = 1.0 + float(self.w.dot(self.x))
         if not growth > 0.0:
             raise InputError(f"the portfolio lost everything, 1 + w.x = {growth:g}: there are no holdings to compare with")
@@ -54,7 +61,15 @@ class Round(NamedTuple):
 
 
 class SideInformation(ABC):
-    """A convex function h_t of the next weights, or a sum of several."""
+    """A convex function h_t of the next weights, or a sum of several.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import NegativeLogReturn, SwitchingCost
+    >>> side = NegativeLogReturn() + 0.5 * SwitchingCost(0.01)
+    >>> type(side).__name__
+    'Sum'
+    """
 
     term: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]] = ()
@@ -73,7 +88,7 @@ class SideInformation(ABC):
 
     @abstractmethod
     def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
-        """Add this term to `parts`; `nonnegative` tells that no weight will be negative."""
+        """Add this term to `parts`; `nonnegative` is whether no weight can be negative."""
 
     @abstractmethod
     def scaled(self, factor: float) -> SideInformation:
@@ -82,7 +97,8 @@ class SideInformation(ABC):
     def prox(self, v: Array, lam: float, W: FeasibleSet, at: Round) -> Array:
         r"""Return :math:`\arg\min_{w \in W} h_t(w) + \|w - v\|^2/(2\lambda)`, a new array in W.
 
-        Exact to rounding, except for user-defined terms and for group norms beside kinks or on sets other than the simplex.
+        Exact to rounding, except for user-defined terms and for group norms together with kinks, or on sets other than the
+        simplex.
         """
         parts = Parts()
         self.collect(parts, at, W.nonnegative)
@@ -128,6 +144,12 @@ class Sum(SideInformation):
     Parameters
     ----------
     terms : sequence of SideInformation
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import NegativeLogReturn, Sum, SwitchingCost
+    >>> isinstance(NegativeLogReturn() + SwitchingCost(0.01), Sum)
+    True
     """
 
     term = "sum"

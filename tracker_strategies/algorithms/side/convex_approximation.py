@@ -68,8 +68,8 @@ def sca(
 
     Notes
     -----
-    A subgradient of a term with kinks does not converge here: at the solution many weights stand exactly on a kink, and the sign
-    of the subgradient swings. Such terms have an exact proximal step of their own.
+    A subgradient of a term with kinks does not converge here: at the solution many weights are exactly at a kink, and the sign
+    of the subgradient swings. Such terms have their own exact proximal step.
 
     References
     ----------

@@ -28,6 +28,13 @@ class SwitchingCost(SideInformation):
     against : {"weights", "drifted"}, default "weights"
         :math:`r_t` without a reference: the weights of the round, :math:`w_t`, as in the paper; or what they have become after
         the returns of the round, :math:`w_t \circ (1 + x_t)/(1 + w_t \cdot x_t)`, so that the term prices real turnover.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, SwitchingCost
+    >>> learner = PAS(2, side=SwitchingCost(0.01), lam=0.1)
+    >>> learner.update([0.02, -0.01], 0.006).round(3).tolist()
+    [0.526, 0.474]
     """
 
     term = "switching"
@@ -70,6 +77,13 @@ class WeightedL1(SideInformation):
     ----------
     rho : float or array_like, shape (N,)
         Prices, >= 0.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, WeightedL1
+    >>> learner = PAS(2, side=WeightedL1([0.0, 1.0]), lam=0.1)
+    >>> learner.update([0.02, -0.01], 0.006).round(3).tolist()
+    [0.577, 0.423]
     """
 
     term = "weighted_l1"
@@ -101,7 +115,7 @@ class WeightedL1(SideInformation):
 
 @register
 class GroupLasso(SideInformation):
-    r"""Few groups rather than many, :math:`h(w) = \sum_g \rho_g \|w_g\|_2`.
+    r"""A preference for few groups, :math:`h(w) = \sum_g \rho_g \|w_g\|_2`.
 
     Parameters
     ----------
@@ -109,6 +123,13 @@ class GroupLasso(SideInformation):
         Positions of the assets of each group, from 0; groups must not overlap. An asset in none costs nothing.
     rho : float or array_like, one per group
         Weights, >= 0.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, GroupLasso
+    >>> learner = PAS(4, side=GroupLasso([[0, 1], [2, 3]], 0.1), lam=0.1)
+    >>> round(float(learner.update([0.02, -0.01, 0.0, 0.01], 0.01).sum()), 9)
+    1.0
     """
 
     term = "group_lasso"

@@ -1,19 +1,18 @@
-"""Smooth side information: returns, views, distances, and whatever a user can differentiate."""
+"""Smooth side information: returns, views and distances."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracker_strategies._checks import number
-from tracker_strategies.algorithms._validation import Array, real_array
+from tracker_strategies.algorithms._validation import Array
 from tracker_strategies.algorithms.numerics.log_prox import log_return_simplex
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Simplex
 from tracker_strategies.algorithms.side._prox import Parts
 from tracker_strategies.algorithms.side.base import Round, SideInformation, read_only, register
-from tracker_strategies.errors import InputError, ParameterError
+from tracker_strategies.errors import InputError
 
 
 def refuse_ruin(x: Array) -> None:
@@ -28,7 +27,7 @@ def refuse_ruin(x: Array) -> None:
 
 @register
 class NegativeLogReturn(SideInformation):
-    r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: prefer what has just risen (the term of the paper).
+    r"""Minus the log return, :math:`h_t(w) = -a \ln(1 + x_t \cdot w)`: prefers names that have risen (the paper's term).
 
     Parameters
     ----------
@@ -40,6 +39,12 @@ class NegativeLogReturn(SideInformation):
     Notes
     -----
     Long-only weights need returns >= -1, not all of them -1: anything else is an :class:`InputError`.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, NegativeLogReturn
+    >>> PAS(2, side=NegativeLogReturn(), lam=1.0).update([0.02, -0.01], 0.005).round(3).tolist()
+    [0.515, 0.485]
     """
 
     term = "log_return"
@@ -60,7 +65,7 @@ class NegativeLogReturn(SideInformation):
         return (-self.weight / (1.0 + float(x.dot(w)))) * x
 
     def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
-        """Add the term, after a look at the returns."""
+        """Add the term, after a check of the returns."""
         parts.logs.append((self.weight, self._returns(at, nonnegative)))
 
     def _returns(self, at: Round, nonnegative: bool) -> Array:
@@ -87,6 +92,12 @@ class Linear(SideInformation):
     Parameters
     ----------
     c : array_like, shape (N,)
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, Linear
+    >>> PAS(2, side=Linear([0.0, 1.0]), lam=0.1).update([0.02, -0.01], 0.005).round(3).tolist()
+    [0.55, 0.45]
     """
 
     term = "linear"
@@ -114,7 +125,7 @@ class Linear(SideInformation):
 
 @register
 class AlphaSignal(SideInformation):
-    r"""A view on the assets that the user supplies in each round, :math:`h_t(w) = -a\, \alpha_t \cdot w`: more of high alpha.
+    r"""A view on the assets that you supply in each round, :math:`h_t(w) = -a\, \alpha_t \cdot w`: more of high alpha.
 
     :math:`\alpha_t` is the `signal` of ``update(x, y, signal=alpha)``; without one the term is zero in that round if `optional`.
 
@@ -124,6 +135,13 @@ class AlphaSignal(SideInformation):
         a >= 0.
     optional : bool, default False
         Whether a round without a signal has no view, instead of being an error.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, AlphaSignal
+    >>> learner = PAS(2, side=AlphaSignal(), lam=0.1)
+    >>> learner.update([0.02, -0.01], 0.005, signal=[0.0, 1.0]).round(3).tolist()
+    [0.45, 0.55]
     """
 
     term = "alpha"
@@ -168,6 +186,12 @@ class Quadratic(SideInformation):
         Curvature, >= 0.
     reference : array_like, shape (N,), optional
         r; the weights of the round by default.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, Quadratic
+    >>> PAS(2, side=Quadratic(1.0, [1.0, 0.0]), lam=1.0).update([0.02, -0.01], 0.005).round(3).tolist()
+    [0.75, 0.25]
     """
 
     term = "quadratic"
@@ -205,6 +229,12 @@ class Constant(SideInformation):
     Parameters
     ----------
     c : float, default 0
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PAS, Constant
+    >>> PAS(2, side=Constant()).update([0.02, -0.01], 0.005).round(3).tolist()
+    [0.5, 0.5]
     """
 
     term = "const"
@@ -227,62 +257,3 @@ class Constant(SideInformation):
     def scaled(self, factor: float) -> Constant:
         """Scale c."""
         return Constant(factor * self.c)
-
-
-@register
-class UserDefined(SideInformation):
-    r"""Any smooth convex :math:`h_t`, known by its gradient; the proximal step is solved by Algorithm 2 (SCA).
-
-    Parameters
-    ----------
-    gradient : callable
-        ``gradient(w, at)`` returns the gradient at w, shape (k,), for the :class:`Round` `at` of the k assets that take part.
-    value : callable, optional
-        ``value(w, at)`` returns h_t(w); the learners do not need it.
-    weight : float, default 1
-        Factor of the term, >= 0.
-
-    Notes
-    -----
-    A function cannot be written to a state: restore with ``Class.from_state(d, side=...)``, which takes it again.
-    """
-
-    term = "user"
-
-    def __init__(
-        self, gradient: Callable[[Array, Round], Any], value: Callable[..., Any] | None = None, weight: float = 1.0
-    ) -> None:
-        if not callable(gradient) or not (value is None or callable(value)):
-            raise ParameterError(
-                "a user-defined term needs a function gradient(w, at) and may have a function value(w, at); a state does not "
-                "hold functions, so pass the term again: from_state(d, side=...)"
-            )
-        self._gradient, self._value, self.weight = gradient, value, number("weight", weight, least=0.0)
-        self.reads_signal = True
-
-    def value(self, w: Array, at: Round) -> float:
-        """Return what the user's function returns, times the weight."""
-        if self._value is None:
-            raise ParameterError("this user-defined term has no function for its value; pass value=")
-        return self.weight * float(self._value(w, at))
-
-    def gradient(self, w: Array, at: Round) -> Array:
-        """Return what the user's function returns, times the weight, once its shape is checked."""
-        g = real_array("the gradient of a user-defined term", self._gradient(w, at), InputError)
-        if g.shape != w.shape or not np.isfinite(g).all():
-            raise InputError(
-                f"the gradient of a user-defined term must be finite with shape {w.shape}, got shape {g.shape}: {g!r}"
-            )
-        return self.weight * g
-
-    def collect(self, parts: Parts, at: Round, nonnegative: bool) -> None:
-        """Add the gradient."""
-        parts.gradients.append(lambda w: self.gradient(w, at))
-
-    def scaled(self, factor: float) -> UserDefined:
-        """Scale the weight."""
-        return UserDefined(self._gradient, self._value, factor * self.weight)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the name of the function, for the reader: it cannot be restored from it."""
-        return {"term": self.term, "gradient": getattr(self._gradient, "__qualname__", "?"), "weight": self.weight}

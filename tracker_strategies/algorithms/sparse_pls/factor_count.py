@@ -12,7 +12,7 @@ from tracker_strategies.errors import ParameterError
 
 
 class FactorCount(NamedTuple):
-    r"""Rule that raises or lowers the number of factors R by one when another number has predicted better for some time.
+    r"""Rule that raises or lowers the number of factors R by one if another number has predicted better for some time.
 
     Discounted squared errors of the predictions with R - 1, R and R + 1 factors,
     :math:`E_r \leftarrow \lambda_t E_r + \overline{(y - \hat y^{(r)})^2}`, give two truncated ratios and their cumulative sums:

@@ -262,7 +262,7 @@ class SparsePLS(SparseFactors):
         return self._coefficients(self._R, np.eye(self._R))
 
     def forecast(self, x: Any) -> Array:
-        r"""Return :math:`x \beta_t`, shape (q,): the regression's own forecast, which no portfolio need earn. Entries of
+        r"""Return :math:`x \beta_t`, shape (q,): the regression's forecast, not the return of a portfolio. Entries of
         inactive assets are ignored.
         """
         x = self._vector(x)

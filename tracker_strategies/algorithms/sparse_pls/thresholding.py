@@ -34,7 +34,7 @@ def sparsify(u: Any, theta: int) -> tuple[Array, float]:
     References
     ----------
     McWilliams, Montana, *Sparse partial least squares regression for on-line variable selection with multivariate data streams*,
-    2010, sec. 3.1, which asks for theta survivors and leaves the threshold open.
+    2010, sec. 3.1, which prescribes theta survivors and leaves the threshold open.
 
     Examples
     --------

@@ -18,7 +18,7 @@ def discount_grid(d: int, horizon: int, base: float = 2.0) -> Array:
     r"""Return the discount factors of Theorem 4.2: 0, and :math:`\gamma_i = \eta_i/(1 + \eta_i)` in ascending order.
 
     :math:`\eta_i = \min(2 d\, b^i,\, d T)` for i = 0, 1, ... until :math:`d T` is reached, which appears once. The discount 0
-    stands for the forecaster that predicts its hint.
+    is the forecaster that predicts its hint.
 
     Parameters
     ----------

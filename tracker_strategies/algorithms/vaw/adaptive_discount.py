@@ -123,7 +123,7 @@ class DiscountVote(RidgeForecaster):
     ),
 )
 class AdaptiveDiscount(DiscountVote):
-    r"""Discounted VAW without a discount to tune: experts with different discount factors vote.
+    r"""Discounted VAW without a discount to tune: a vote of experts with different discount factors.
 
     The experts are :class:`~tracker_strategies.algorithms.DiscountedVAW` forecasters that differ in :math:`\gamma`, and one that
     predicts its hint (:math:`\gamma = 0`). With the range :math:`B_t = [y^{ref}_t - M_t, y^{ref}_t + M_t]` of the targets so far,

@@ -116,7 +116,7 @@ class Vote(Wrapper):
 
     @property
     def members(self) -> list[OnlineAlgorithm]:
-        """The members as they were given: learners that have learned nothing."""
+        """The members as they were given: learners that have not learned anything yet."""
         return [member.fresh() for member in self._members]
 
     @property

@@ -32,7 +32,7 @@ TINY = 1e-12
     )
 )
 class Budgeted(Wrapper):
-    r"""As much of a tilted portfolio as a budget for the tracking error allows.
+    r"""A tilted portfolio, with the tilt reduced to a budget for the tracking error.
 
     With the weights :math:`v` of a plain tracker and :math:`u` of a tilted one the portfolio is
 

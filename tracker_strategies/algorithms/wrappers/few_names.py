@@ -65,6 +65,12 @@ class FewNames(Wrapper):
     Notes
     -----
     Cost: that of the learner, and at a review :math:`O(\min(t, N)^2 \max(t, N))` for at most 1,024 rounds t.
+
+    Examples
+    --------
+    >>> from tracker_strategies.algorithms import PA, FewNames
+    >>> FewNames(3, learner=PA(3)).update([0.02, -0.01, 0.0], 0.01).round(4).tolist()
+    [0.5522, 0.1582, 0.2896]
     """
 
     _state = ("_inner", "_rows", "_seen", "_kept", "_reviews", "_d", "_B")

@@ -47,7 +47,7 @@ class Holdings(Wrapper):
 
     Notes
     -----
-    Where the learner's set has limits, caps for example, and prices carry a weight over one, the portfolio goes on from the
+    Where the learner's set has limits, caps for example, and prices carry a weight over one, the portfolio continues from the
     nearest point of the set: what is decided keeps every limit in every round.
     Names that were not seen keep their exact weight, as with every learner; the others share the drift. Prices must be adjusted
     for splits; a dividend that is not in them looks like a small loss of shares.

@@ -20,7 +20,7 @@ R6 = r     the account                                                          
 
 **By name**: :math:`a_i = [n^-(p^f - p_{t-1}) + n^+(p_t - p^f)]_i / V - w_i y` with :math:`w_i = n^-_i p_{t-1,i} / V`, cash
 :math:`= interest / V - w_{cash} y`, and costs. With the published weights b of the index, :math:`b_i (x_i - y)` is taken off each
-name, and :math:`\sum_i b_i (x_i - y)` is a line of its own: the index not explained by its published weights.
+name, and :math:`\sum_i b_i (x_i - y)` is a separate line: the index not explained by its published weights.
 
 The two are never added to each other. Money paid in or out is taken out first: returns are time-weighted. Where the index has no
 level on a bar, the bar counts with the next one that has: rungs are compounded, contributions of names are money over the account

@@ -1,4 +1,4 @@
-"""What a decision was on its way from the learner to the account, bar by bar: what an attribution is made from."""
+"""The stages of each decision from the learner to the account, bar by bar: the input of an attribution."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stages:
     wish : (T, N) float
         What the algorithm chose at the close, before the mandate.
     allowed : (T, N) float
-        What the limits allow of it. Between decisions the mandate is not asked: its last answer stands.
+        What the limits allow of it. Between decisions the mandate is not applied; its last result stays in force.
     traded : (T, N) float
         What schedule, band, turnover limit, pace and price of trading let be held; where nothing was decided, what is held.
     rounded : (T, N) float
@@ -56,11 +56,11 @@ class Stages:
 class StagesAnalyzer(bt.Analyzer):
     """Keeps the stages of all decisions of a tracker. Memory grows with bars times names: for runs that are to be attributed.
 
-    ``get_analysis()`` is empty; :meth:`stages` has what was kept. A strategy that is no tracker has none.
+    ``get_analysis()`` is empty; :meth:`stages` has what was kept. A strategy that is not a tracker has none.
     """
 
     def start(self) -> None:
-        """Forget an earlier run."""
+        """Drop the data of an earlier run."""
         self._kept: list[tuple[FloatArray | None, ...]] = []
         self._at_close = False
         self._tracker: Tracker | None = getattr(self.strategy, "tracker", None)
@@ -68,11 +68,11 @@ class StagesAnalyzer(bt.Analyzer):
             self._tracker.keeper.watch()
 
     def prenext(self) -> None:
-        """Bars before every feed has begun count too."""
+        """Bars before all feeds have begun count, too."""
         self.next()
 
     def stop(self) -> None:
-        """Let go of the engine: a result may travel to another process."""
+        """Drop the references to cerebro, because a result may be sent to another process."""
         self._tracker = None
 
     def next(self) -> None:

@@ -1,4 +1,4 @@
-"""Which runs cannot be told from the best: the model confidence set."""
+"""Which runs cannot be distinguished from the best: the model confidence set."""
 
 from __future__ import annotations
 

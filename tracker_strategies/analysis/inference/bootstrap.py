@@ -15,7 +15,7 @@ none beats the baseline is distributed as
 
 The adjusted p-value of cell k is the share of draws with :math:`M^* \ge t_k`. This is Hansen's test for superior predictive
 ability, White's reality check studentised and with an indicator that keeps hopeless cells from watering it down; read cell by
-cell it bounds the probability of even one wrong claim among all K. It stands in place of a deflated Sharpe ratio because
+cell it bounds the probability of even one wrong claim among all K. It takes the place of a deflated Sharpe ratio because
 trackers are compared by tracking error, for which there is none, and because the cells of a grid are so much alike that to count
 them as independent trials would deflate far too much: here their correlation enters by itself.
 
@@ -47,12 +47,12 @@ _CHUNK, _MOST_PIECES = 500, 5000
 
 
 def block_length(n_bars: int) -> float:
-    """Mean block length: twice the cube root of the bars. Errors hardly remember, their squares do for some weeks."""
+    """Mean block length: twice the cube root of the bars. Errors are hardly autocorrelated, their squares are for some weeks."""
     return max(1.0, 2.0 * math.cbrt(n_bars))
 
 
 class Resamples:
-    """Draws of the stationary bootstrap over T bars, the same for all who are compared.
+    """Draws of the stationary bootstrap over T bars, the same for all runs that are compared.
 
     Beyond 5000 bars, as in a Monte-Carlo study, neighbours are drawn together, fewer than a block has on average: what is kept
     and computed does not grow further.
@@ -154,7 +154,7 @@ def compare(
         Of the simultaneous intervals.
     planned : float, default 1
         Times as many trials as there are here were planned. Those without a result could have been the best by luck as well: by
-        the union bound over so many blocks of trials like this one, p-values are so many times as large, and levels as small.
+        the union bound over this number of blocks of trials: p-values are multiplied, and levels divided, by it.
 
     Notes
     -----

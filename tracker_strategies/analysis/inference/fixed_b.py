@@ -1,12 +1,12 @@
-r"""How sure a mean over dependent bars is: HAC variance with fixed-b critical values.
+r"""Uncertainty of a mean over dependent bars: HAC variance with fixed-b critical values.
 
 For :math:`u_t`, t = 1..T, with mean :math:`\bar u` and autocovariances :math:`\hat\gamma_j` around it, the long-run variance is
 estimated with Bartlett's weights,
 
 .. math:: \hat\Omega = \hat\gamma_0 + 2 \sum_{j=1}^{M-1} (1 - j/M) \hat\gamma_j, \qquad M = \lceil 1.3 \sqrt T \rceil,
 
-and :math:`t = \bar u / \sqrt{\hat\Omega / T}`. So many lags make an estimate that follows the dependence but is itself noisy. The
-normal distribution ignores that noise and claims too much; the fixed-b limit (b = M/T held fixed as T grows) contains it:
+and :math:`t = \bar u / \sqrt{\hat\Omega / T}`. This many lags make an estimate that follows the dependence but is itself noisy.
+The normal distribution ignores that noise and claims too much; the fixed-b limit (b = M/T held fixed as T grows) contains it:
 t is distributed as :math:`W(1) / \sqrt{Q_b}`, where W is a Brownian motion and :math:`Q_b` a quadratic form of its bridge.
 
 The bridge is independent of W(1), and :math:`Q_b = \sum_j \lambda_j \chi^2_{1,j}`, with :math:`\lambda_j` the eigenvalues of

@@ -1,4 +1,4 @@
-"""Finished runs, judged on the bars that they share, and in what they differ beside their strategies."""
+"""Finished runs, judged on the bars that they share, and in what they differ apart from their strategies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def judge_runs(records: Mapping[str, RunRecord], against: str | None = None) -> 
 
 
 def differences(records: Mapping[str, RunRecord]) -> list[str]:
-    """In which limits, costs, fills and bars runs differ, a sentence each; empty where they are alike.
+    """In which limits, costs, fills and bars runs differ, one sentence each; empty if they do not.
 
     The records are the scored parts of the runs, by name.
     """

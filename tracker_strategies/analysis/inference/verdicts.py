@@ -1,4 +1,4 @@
-r"""Which run is better, and is it real: intervals, paired differences with verdicts, and all that cannot be told from the best.
+r"""Which run is better, and is it real: intervals, verdicts on pairs, and all runs that cannot be distinguished from the best.
 
 Runs on the same T bars with errors :math:`e_{k,t}` are compared by :math:`u_k = e_k^2` (or, for other objectives, by what those
 are the mean of). A pair is tested on :math:`d_t = u_{1,t} - u_{2,t}` (Diebold-Mariano): what both runs have in common on a bar is
@@ -8,7 +8,7 @@ pairs are adjusted together by Holm's rule. The reference is named before anythi
 The interval of one tracking error is that of the logarithm of its mean square, by the same theory; that of a difference belongs
 to the one pair, without Holm's adjustment. "Best" is a set: the :mod:`model confidence set <.best_set>`.
 
-On volatility that clusters strongly, a sample says less than all of this believes: docs/concepts/analysis.md has the measured
+On volatility that clusters strongly, intervals are too narrow: docs/concepts/analysis.md has the measured
 coverage.
 """
 
@@ -72,7 +72,7 @@ class Judged:
     figure, low, high : float
         The objective and its 95 % interval; NaN where there are too few bars.
     among_best : bool
-        Whether it cannot be told from the best run.
+        Whether it cannot be distinguished from the best run.
     versus : Versus or None
         None for the reference itself.
     """
@@ -98,7 +98,7 @@ class Judged:
 
     @classmethod
     def from_told(cls, name: str, figure: float, told: Mapping[str, Any]) -> Judged:
-        """Back from :meth:`told`."""
+        """The inverse of :meth:`told`."""
 
         def known(value: Any) -> float:
             return math.nan if value is None else float(value)
@@ -173,7 +173,7 @@ def judge(
     draws : int, default 500
         Of the bootstrap behind the set of the best.
     resamples : Resamples, optional
-        Those of the T bars, where somebody has them already.
+        Those of the T bars, if they are known already.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-r"""How like its index a portfolio is: beta and R squared with intervals, active share and active weights.
+r"""How closely a portfolio resembles its index: beta and R squared with intervals, active share and active weights.
 
 With the returns r of the account and y of the index, :math:`\beta = \mathrm{cov}(r, y) / \mathrm{var}(y)` and
 :math:`R^2 = \mathrm{corr}(r, y)^2`. Intervals are those of means over dependent bars, as for tracking errors
@@ -53,7 +53,7 @@ def beta_of(r: FloatArray, y: FloatArray, level: float = LEVEL) -> Estimate:
 
 
 def r_squared(record: RunRecord, target: int | None = None, level: float = LEVEL) -> Estimate:
-    """Share of the variance of the account's return that goes with the index, over the scored bars."""
+    """Share of the variance of the account's return that the index explains, over the scored bars."""
     return r_squared_of(*record.scored(target), level)
 
 

@@ -61,7 +61,7 @@ def trailing_years(record: RunRecord, years: Sequence[int] = (1, 3, 5), target: 
     """One row per number of years back from the last bar, and one for all scored bars, with the index named period.
 
     Columns as for :func:`calendar_years`; returns, tracking difference and tracking error are per year. A period longer than what
-    is scored has no figures: no shorter one stands in for it. Less than a year is not annualised.
+    is scored has no figures: no shorter one takes its place. Less than a year is not annualised.
     """
     if not all(isinstance(n, int) and n >= 1 for n in years):
         raise ParameterError(f"years={years!r} must be whole numbers >= 1")

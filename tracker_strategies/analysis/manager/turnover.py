@@ -1,4 +1,4 @@
-"""How much a run trades and how long it holds, each with its convention."""
+"""Turnover, in both conventions, and holding periods of a run."""
 
 from __future__ import annotations
 

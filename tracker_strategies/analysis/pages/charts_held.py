@@ -48,7 +48,7 @@ def diagnostics(record: RunRecord) -> list[Chart]:
             curve(ax, x, table[name].to_numpy(), colour)
         ax.set_ylim(bottom=0.0)
         known = set(votes) == set(ENSEMBLE)
-        note = "Each member is named by how far back it remembers." if known else ""
+        note = "Members are named by the length of their memory." if known else ""
         labels = [ENSEMBLE[name] for name in votes] if known else [_plain(name) for name in votes]
         drawn.append(
             finish(

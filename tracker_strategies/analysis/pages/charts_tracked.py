@@ -1,4 +1,4 @@
-"""How a run tracked its index, as charts: growth, active return, tracking error, trading and holdings."""
+"""How a run tracked its index, as charts: growth, excess return, tracking error, trading and holdings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def growth(record: RunRecord) -> Chart:
 
 
 def active(record: RunRecord, baselines: Sequence[RunRecord] = (), target: int | None = None) -> Chart:
-    """Cumulated log return over what is tracked, or over one index, and how far it is below its own best."""
+    """Cumulated log return over what is tracked, or over one index, and how far it is below its previous maximum."""
     figure, (top, bottom) = panels((2.2, 1.0))
     legend = [("Portfolio", PORTFOLIO)]
     for run, colour in zip(baselines, OTHERS, strict=False):
@@ -66,9 +66,9 @@ def active(record: RunRecord, baselines: Sequence[RunRecord] = (), target: int |
     bottom.plot(x[rows], below[rows], color=LOSS, linewidth=0.9)
     percent_axis(top.yaxis)
     percent_axis(bottom.yaxis, 2)
-    titles = f"Cumulated log return over {against(record, target)}", "Distance from its best"
+    titles = f"Cumulated log return over {against(record, target)}", "Below its previous maximum"
     number = 0 if target is None else target + 1
-    return finish(figure, "Active return", legend, y=titles, x=time_word(record.dates), number=number)
+    return finish(figure, "Excess return", legend, y=titles, x=time_word(record.dates), number=number)
 
 
 def against(record: RunRecord, target: int | None) -> str:

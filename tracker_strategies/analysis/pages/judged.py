@@ -15,7 +15,7 @@ EXPLAINED = (
     "Ahead: tracking error of the reference minus that of the run, on the same bars; positive is better. Verdicts go by the "
     "p-value, which is adjusted for all pairs of runs. Intervals hold with 95 %; that of a difference is of its pair alone."
 )
-BEST = "cannot be told from the best"
+BEST = "cannot be distinguished from the best"
 #: How a verdict looks.
 KINDS = {BETTER: "good", WORSE: "bad"}
 

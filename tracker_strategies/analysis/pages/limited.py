@@ -1,4 +1,4 @@
-"""What a run was allowed and asked for: limits and how they were kept, goals and what was delivered, parameters in words."""
+"""Limits of a run and how they were kept, its targets and what was delivered, its parameters in words."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tracker_strategies.strategies.registry import NAMES, default_params, load_s
 
 #: Limits of a mandate in words, in the order of the page; those that are no shares of the account are named with their unit.
 LIMITS = {
-    "max_names": "Most names",
-    "max_weight": "Most in one name",
-    "min_weight": "Least in a name that is held",
-    "must_hold": "Names that are held in any case",
-    "max_sector": "Most in one sector",
-    "min_sector": "Least in one sector",
+    "max_names": "Number of names, at most",
+    "max_weight": "Weight of a name, at most",
+    "min_weight": "Weight of a held name, at least",
+    "must_hold": "Names that must be held",
+    "max_sector": "Weight of a sector, at most",
+    "min_sector": "Weight of a sector, at least",
     "groups": "Further groups",
-    "max_names_per_group": "Most names of one sector or group",
+    "max_names_per_group": "Names of a sector or group, at most",
     "exclude": "Excluded names",
-    "only": "No other names than",
+    "only": "Only these names",
     "freeze": "Frozen names",
-    "min_cash": "Least cash",
-    "max_turnover": "Most turnover of a rebalance",
-    "entry_turnover": "Most turnover of a rebalance, entry",
+    "min_cash": "Cash, at least",
+    "max_turnover": "Turnover per rebalance, at most",
+    "entry_turnover": "Turnover per rebalance of the entry, at most",
     "lot": "Shares in a lot",
 }
 #: Names of other parameters that would not tell a reader what they are.
@@ -48,7 +48,13 @@ _MOST = 8
 def limits_table(record: RunRecord) -> Table:
     """Each limit with its bound and the number of bars outside it: by prices, forced, and by a decision."""
     told = record.metrics()
-    head: list[Word] = ["Limit", "Bound", Cell("By prices", "bars over it"), Cell("Forced", "bars"), Cell("By decision", "bars")]
+    head: list[Word] = [
+        "Limit",
+        "Bound",
+        Cell("By prices", "bars outside"),
+        Cell("Forced", "bars"),
+        Cell("By decision", "bars"),
+    ]
     rows: list[list[Word]] = []
     for key, words in LIMITS.items():
         value = record.params.get(key)
@@ -86,7 +92,7 @@ def goals_table(record: RunRecord) -> Table:
         rows.append([Cell("Cash left by whole lots", "median"), "", cash])
     rows.append([Cell("Idle cash", "because a limit forces it"), "", figure("idle_cash", told["idle_cash"])])
     if record.unfilled is not None:
-        rows.append([Cell("Orders not filled", "for want of volume, of their value"), "", figure("unfilled", told["unfilled"])])
+        rows.append([Cell("Orders not filled", "lack of volume; share of their value"), "", figure("unfilled", told["unfilled"])])
     return Table(["Returns and errors per year", "Asked", "Delivered"], rows, kind="goals")
 
 

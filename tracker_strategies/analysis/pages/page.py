@@ -90,7 +90,7 @@ def _templates() -> Environment:
 
 
 def render(name: str, **values: Any) -> str:
-    """A page from its template. A value that the template names and nobody gives is an error."""
+    """A page from its template. A missing value is an error."""
     return _templates().get_template(name).render(values)
 
 
@@ -116,7 +116,7 @@ def check_page(target: Path) -> None:
 
 
 def write_page(target: Path, page: str) -> Path:
-    """Beside the target first, then in its place in one step; on failure neither a part nor a new folder stays."""
+    """Write next to the target first, then move it in one step; after a failure neither a part nor a new folder is left."""
     made = [folder for folder in target.absolute().parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

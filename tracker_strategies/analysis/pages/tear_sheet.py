@@ -55,25 +55,25 @@ def tearsheet(
     beside: str = "Against baselines",
     remarks: Sequence[str] = (),
 ) -> Path:
-    """Write the tear sheet of a run and return where it is.
+    """Write the tear sheet of a run and return its path.
 
     Parameters
     ----------
     run : RunRecord, path-like or Strategy
         A record; the folder of a run, of which the scored part is shown; or a strategy that ``cerebro.run`` has returned, with a
         TrackingAnalyzer ``tracking`` and a HoldingsAnalyzer ``holdings``. With several targets the figures are against their
-        blend, and a table has those against each, as have the charts of active return and a QuantStats part each.
+        blend, and a table has those against each, as have the charts of excess return and a QuantStats part each.
     path : path-like
         File to write; missing folders are made, an older file is replaced in one step.
     title : str, optional
         Heading, default "<strategy> tracks <targets>". Any text: it is escaped.
     baselines : sequence of RunRecord
-        Other runs on the same bars and target, set beside this one in a table and in the chart of active return. One that got to
-        its target later has fewer bars, one that never did is left out.
+        Other runs on the same bars and target, shown next to this one in a table and in the chart of excess return. One that got
+        to its target later has fewer bars, one that never did is left out.
     beside : str
         Heading of that table.
     remarks : sequence of str
-        Sentences that stand below the first figures.
+        Sentences below the first figures.
 
     Raises
     ------
@@ -88,6 +88,10 @@ def tearsheet(
     Notes
     -----
     About 5 s for 3000 bars and one target, nearly all of it in QuantStats; the file has about 1 MB.
+
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import backtest, tearsheet
+    >>> page = tearsheet(backtest(load_sample().rows(0, 250), "pa"), "page.html")
     """
     target = Path(path)
     check_page(target)
@@ -241,8 +245,8 @@ def _tiles(record: RunRecord) -> list[Tile]:
         "cost_bps": (f"{per}; {number(m['cost_bps'] * year)}\u202fbp per year, {record.cost[1:].sum():,.0f} in total",),
         "n_holdings": (f"names on average; {effective.mean():,.1f} effective",),
         "mdte": ("\u221a\u2211e\u00b2\u2009/\u2009T; depends on the number of bars T, here ", own("n_bars")),
-        "entry_active_return": (*entry, own("entry_cost_bps"), "; in no other figure"),
-        "active_drawdown": (fell if deepest else "never behind its own best",),
+        "entry_active_return": (*entry, own("entry_cost_bps"), "; not in other figures"),
+        "active_drawdown": (fell if deepest else "always at its maximum",),
         "beta": (in_interval(slope.low, slope.high, EXTRA["beta"][1]),),
         "r_squared": (in_interval(fit.low, fit.high, EXTRA["r_squared"][1]),),
         "holding_years": (holding_words(traded),),

@@ -119,7 +119,7 @@ def why_unscored(record: RunRecord) -> str:
     if run.turnover.any():
         return "because the account never got to its target: raise entry_turnover, or give more bars"
     if run.params.get("impact") is not None:
-        return "because so few sessions do not tell how much an order moves the price: give more bars, or omit impact"
+        return "because there are too few sessions to estimate the impact of an order: give more bars, or omit impact"
     return "because the account never bought anything: look at its cash, and whether its orders were rejected"
 
 

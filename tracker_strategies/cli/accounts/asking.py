@@ -177,7 +177,7 @@ def flatten(
     folder: Folder,
     yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation prompt.")] = False,
     strangers: Annotated[
-        bool, typer.Option("--strangers", help="Also sell positions at the broker in names that this account does not know.")
+        bool, typer.Option("--strangers", help="Also sell positions at the broker in names that do not belong to this account.")
     ] = False,
 ) -> None:
     """Halt, cancel open orders and sell everything; works even when the journal cannot be used."""

@@ -153,7 +153,7 @@ def report_command(folder: str, *, objective: str | None, axes: tuple[str | None
 def _best_table(told: Mapping[str, Any], rows: int = 20) -> Table:
     objective = OBJECTIVES[told["objective"]]
     scale, unit = units(objective)
-    note = "* cannot be told from the best"
+    note = "* cannot be distinguished from the best"
     table = Table(
         title=setting_words(told),
         title_justify="left",

@@ -34,7 +34,7 @@ def watches_trades(strategy: Any) -> bool:
 
 
 def hears_cash(strategy: Any) -> bool:
-    """Whether anybody wants to be told of cash, value and fund value on every bar."""
+    """Whether a listener is notified of cash, value and fund value on every bar."""
     return _ears(strategy)[2]
 
 

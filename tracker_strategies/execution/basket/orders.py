@@ -142,7 +142,7 @@ class BasketOrder(bt.Order):
 
     @property
     def created(self) -> OrderData:
-        """What was asked for."""
+        """What was ordered."""
         close = self.filled.closes[self.place]
         return created_at(self.filled.stamps[self.place][0], self.size, close)
 
@@ -160,7 +160,7 @@ class BasketOrder(bt.Order):
 
 
 def _params(order: BasketOrder) -> Any:
-    """What the order was asked with."""
+    """Parameters of the order."""
     params = bt.Order.params()
     params.owner, params.data, params.size = order.owner, order.data, abs(order.size)
     return params

@@ -168,7 +168,7 @@ class BasketQueue(bt.brokers.BackBroker):
             return False
         order.addinfo(
             reason=f"a tracker is long only: it holds {held:g} of {order.data._name} and this order sells {-size:g}; "
-            "sell at most what it holds, or go short from a strategy of its own"
+            "sell at most what it holds, or go short from a separate strategy"
         )
         order.reject()
         self.notify(order)

@@ -68,7 +68,7 @@ class Flows:
         return found | ({"each": f"{self.each!r}/{self.period}"} if self.each else {})
 
     def check(self, first: Any, last: Any, *, limited: bool = False) -> list[str]:
-        """Refuse flows that no decision comes before, or beside a limit on volume; say which ones come too late to be booked."""
+        """Refuse flows before the first decision, or together with a limit on volume; return messages on late flows."""
         if limited:
             raise ParameterError(
                 "flows and max_participation cannot be combined: a withdrawal cannot wait for volume; remove one of them"

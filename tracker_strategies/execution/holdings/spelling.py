@@ -23,8 +23,8 @@ _CLASS = re.compile(r"^([A-Z]{1,6})[-. /]([A-Z]{1,2})$")
 class Spelling:
     """From the names of the data to those of a broker, and back.
 
-    A class of shares is translated by rule: one letter (or two) after ``-``, ``.``, a blank or ``/``. What no rule knows is said
-    in a table of your own, which wins over the rule.
+    A class of shares is translated by rule: one letter (or two) after ``-``, ``.``, a blank or ``/``. What no rule covers is
+    given in a table of your own, which wins over the rule.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Spelling:
         return symbol if parts is None else MARKS[broker].join(parts.groups())
 
     def known(self, name: str, symbols: Iterable[str]) -> str | None:
-        """The name of the data that a name from elsewhere stands for; None where there is none."""
+        """The name in the data for a name from elsewhere; None where there is none."""
         among = symbols if isinstance(symbols, frozenset) else frozenset(symbols)
         if name in among:
             return name

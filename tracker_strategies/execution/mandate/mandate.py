@@ -16,7 +16,7 @@ from tracker_strategies.execution.mandate.reading import OTHERS, as_number, coun
 
 @dataclass(frozen=True)
 class Mandate:
-    """Limits on a portfolio. They hold in every decision of every strategy, or are refused before anything runs.
+    """Limits on a portfolio. They hold in every decision of every strategy, or are refused before the run.
 
     Weights are shares of the account, cash included, and may be written as 0.05 or "5%". Where a number is allowed, a mapping is
     allowed, too, with "*" for all others: ``{"*": 0.05, "AAPL": 0.08}``, or as text "*:5%,AAPL:8%".
@@ -58,19 +58,28 @@ class Mandate:
     lot : float, default 0
         Smallest number of shares; 1 for whole shares, 0 for fractions of any size.
     band : float, default 0
-        Leave names alone whose weight is off by less than this. A band never leaves cash idle.
+        A name is not traded while its weight differs from the decision by less than this. A band never leaves cash idle.
     cost_aware : float, optional
-        Cost of trading in basis points that decisions take into account: a name is traded only where the gain in tracking over
+        Cost of trading in basis points, as decisions assume it: a name is traded only where the gain in tracking over
         the next five bars pays for it.
     headroom : float, default 0
         Share of max_weight, max_sector, min_sector and min_cash that decisions keep free: with 0.05 they are made at 95 % of the
         caps and 105 % of the floors, so that prices may drift that far before anything is breached.
     cure : {"schedule", "bar"}, default "schedule"
-        When a limit that prices have carried a weight over is restored: at the next scheduled rebalance, or on the next bar by
-        the smallest trade.
+        When a limit is restored after price moves have broken it: at the next scheduled rebalance, or on the next bar by the
+        smallest trade.
     fees : mapping, optional
         What names or markets pay instead of what all pay: ``{"AAPL": {"bps": 1}, "*.T": {"bps": 8, "min_fee": 500}}``, or for a
-        market ``{"tokyo": {"names": ["7203.T"], "per_share": 2}}``. What a table does not say is as for all.
+        market ``{"tokyo": {"names": ["7203.T"], "per_share": 2}}``. What a table does not set is as for all names.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies import Mandate, backtest
+    >>> mandate = Mandate(max_names=8, max_weight="20%", exclude=["GE"])
+    >>> record = backtest(load_sample().rows(0, 100), "ensemble", {"mandate": mandate})
+    >>> print(f"{record.weights.max(axis=1)[-1]:.1f}", int((record.weights[-1] > 0).sum()))
+    0.2 8
     """
 
     max_names: int | None = None
@@ -150,7 +159,7 @@ class Mandate:
 
     @property
     def is_free(self) -> bool:
-        """Whether it says nothing that could change a decision."""
+        """Whether it has no limit that could change a decision."""
         return not self.said(ignoring=("sectors", "unmapped", "cure", "headroom", "groups", "fees")) and not any(
             rules.get(key) for rules in (self.groups or {}).values() for key in ("max", "min", "max_names")
         )
@@ -176,7 +185,7 @@ class Mandate:
         return {name: every[name] for name in self.said()}
 
     def merged(self, given: Mapping[str, Any], *, other: str = "as params") -> Self:
-        """Return a mandate with more limits; the same one said twice with another value is refused."""
+        """Return a mandate with more limits; a limit that is given twice with different values is refused."""
         mine, both = self.said(), replace(self, **given)
         new = {name: value for name, value in both.said().items() if name in given}
         for name in mine.keys() & new.keys():

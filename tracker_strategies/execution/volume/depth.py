@@ -48,7 +48,7 @@ class Depth:
         return np.asarray((self.usual > 0.0) & np.isfinite(self.volatility))
 
     def scaled(self, factor: FloatArray) -> Depth:
-        """The same in other shares, so many of which one of these stands for."""
+        """The same in other units, given how many of them a share is."""
         return Depth(self.volume * factor, self.usual * factor, self.volatility)
 
 

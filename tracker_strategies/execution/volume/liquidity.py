@@ -81,13 +81,13 @@ class Liquidity:
         return self.unfilled == "carry"
 
     def tradable(self, depth: Depth, current: BoolArray | None) -> BoolArray | None:
-        """Names that can be traded, of those that have a bar (None: all): an impact needs a name's past."""
+        """Names that can be traded, of those that have a bar (None: all): an impact needs past bars of a name."""
         if self.impact is None or bool(depth.known.all()):
             return current
         return depth.known if current is None else depth.known & current
 
     def taken(self, deltas: FloatArray, depth: Depth, lot: float = 0.0) -> FloatArray:
-        """As much of each order as the bar takes, in whole lots where it is less; the very array when it takes all."""
+        """The part of each order that the bar fills, in whole lots if that is less; the same array if it fills all."""
         most = (1.0 if self.max_participation is None else self.max_participation) * depth.volume
         if self.impact is not None:
             with np.errstate(divide="ignore"):

@@ -45,7 +45,12 @@ class AlpacaBroker:
     url : str
         Empty for Alpaca's paper host; an address of this computer for tests. A live host is refused.
     pause : callable
-        Waits so many seconds, between attempts to read.
+        Waits for a given number of seconds between attempts to read.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import AlpacaBroker
+    >>> broker = AlpacaBroker.from_environment()  # doctest: +SKIP
     """
 
     simulated = False
@@ -59,7 +64,7 @@ class AlpacaBroker:
 
     @classmethod
     def from_environment(cls, url: str = "", environment: Mapping[str, str] = os.environ, **options: Any) -> AlpacaBroker:
-        """With the keys from APCA_API_KEY_ID and APCA_API_SECRET_KEY. The address is looked at first."""
+        """With the keys from APCA_API_KEY_ID and APCA_API_SECRET_KEY. The address is checked first."""
         check_address(url)
         return cls(*read_keys(environment), url, **options)
 
@@ -88,7 +93,7 @@ class AlpacaBroker:
         return report
 
     def reports(self, cids: Sequence[str]) -> dict[str, Report]:
-        """Where orders stand: from the list of all orders, newest first; what is not found there is asked for one by one."""
+        """Status of orders: from the list of all orders, newest first; those not found there are queried one by one."""
         found: dict[str, Report] = {}
         wanted = set(cids)
         if len(wanted) > _FEW:
@@ -124,11 +129,11 @@ class AlpacaBroker:
             until = page[-1][1]
 
     def open_orders(self) -> list[Report]:
-        """Every order that waits, whoever placed it."""
+        """Every order that waits, also those placed by others."""
         return list({report.cid: report for report in self._pages("open", 1000)}.values())
 
     def cancel(self, report: Report) -> None:
-        """Ask for an order to be cancelled; it may have ended already."""
+        """Request that an order is cancelled; it may have ended already."""
         try:
             self._line.order(f"cancelling {report.cid}", lambda client: client.cancel_order_by_id(report.broker_id))
         except OrderRefusedError:
@@ -148,7 +153,7 @@ class AlpacaBroker:
         """The market moves by itself."""
 
     def has_had(self, session: str) -> bool:
-        """Nobody tells it of sessions."""
+        """False: sessions pass at Alpaca by themselves."""
         return False
 
     def hours(self) -> Hours:
@@ -156,7 +161,7 @@ class AlpacaBroker:
         return self._line.read("clock", lambda client: _hours(client.get_clock()))
 
     def listen(self, seconds: float) -> bool:
-        """Wait for Alpaca's stream of trade updates to tell of an order. Without a connection the time just passes."""
+        """Wait for an order on Alpaca's stream of trade updates. Without a connection, wait all of the time."""
         from alpaca.trading.stream import TradingStream
 
         heard = threading.Event()

@@ -183,10 +183,10 @@ class Broker(Protocol):
         """Where orders stand, by client id; those that the broker does not know are absent."""
 
     def open_orders(self) -> list[Report]:
-        """Every order that waits, whoever placed it."""
+        """Every order that waits, also those placed by others."""
 
     def cancel(self, report: Report) -> None:
-        """Ask for an order to be cancelled. One that has ended in the meantime is no error."""
+        """Ask for an order to be cancelled. One that has ended in the meantime is not an error."""
 
     def holdings(self) -> Holdings:
         """Cash and shares."""
@@ -195,10 +195,10 @@ class Broker(Protocol):
         """A session has passed: simulated brokers fill what waits. Once per session, however often it is called."""
 
     def has_had(self, session: str) -> bool:
-        """Whether :meth:`advance` was told of a session; False where the market moves by itself."""
+        """Whether :meth:`advance` was called for a session; False where the market moves by itself."""
 
     def hours(self) -> Hours | None:
-        """The broker's own clock, asked for now; None when it has none."""
+        """The broker's own clock, queried now; None if it has none."""
 
     def listen(self, seconds: float) -> bool:
         """Wait until something happens to an order, at most so long; True when it did."""

@@ -16,7 +16,7 @@ from tracker_strategies.papertrade.market.corporate_actions import Action
 
 @dataclass(frozen=True)
 class Faults:
-    """How often each kind of trouble strikes, as probabilities per order.
+    """Probability of each kind of fault, per order.
 
     Parameters
     ----------
@@ -31,7 +31,14 @@ class Faults:
     disconnect : float
         The first attempt does not arrive.
     seed : int
-        Same seed, same trouble: it depends on nothing else than session and name of an order.
+        The same seed gives the same faults: they depend only on session and name of an order.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import Faults
+    >>> faults = Faults.build({"reject": 0.1, "partial": 0.2})
+    >>> faults.reject
+    0.1
     """
 
     reject: float = 0.0
@@ -62,7 +69,7 @@ class Faults:
         return cls(**given)
 
     def strikes(self, kind: str, cid: str) -> bool:
-        """Whether a kind of trouble strikes an order."""
+        """Whether an order has a kind of fault."""
         order = cid.partition("-")[2]  # without the name of the account
         digest = hashlib.sha256(f"{self.seed}/{kind}/{order}".encode()).digest()
         return int.from_bytes(digest[:8], "big") / 2**64 < float(getattr(self, kind))
@@ -73,7 +80,15 @@ class Faults:
 
 
 class FaultyBroker:
-    """A broker with trouble in front of it. All else is passed through."""
+    """A broker with simulated faults. Everything else is passed through.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount
+    >>> account = PaperAccount.create("account", "pa", "sample", faults={"reject": 0.1}, replay="2022-12-20")
+    >>> account.step().decision
+    <Kind.ACT: 'act'>
+    """
 
     def __init__(self, broker: Broker, faults: Faults) -> None:
         self._broker, self._faults = broker, faults
@@ -82,7 +97,7 @@ class FaultyBroker:
         self._attempted: set[str] = set()
 
     def submit(self, ticket: Ticket) -> Report:
-        """Place an order, perhaps."""
+        """Place an order, unless a fault prevents it."""
         first = ticket.cid not in self._attempted
         self._attempted.add(ticket.cid)
         faults = self._faults
@@ -101,7 +116,7 @@ class FaultyBroker:
         return report
 
     def reports(self, cids: Sequence[str]) -> dict[str, Report]:
-        """Where orders stand."""
+        """Status of orders."""
         return self._broker.reports(cids)
 
     def open_orders(self) -> list[Report]:
@@ -121,7 +136,7 @@ class FaultyBroker:
         self._broker.advance(quotes, actions)
 
     def has_had(self, session: str) -> bool:
-        """Whether it was told of a session."""
+        """Whether it has had a session."""
         return self._broker.has_had(session)
 
     def hours(self) -> Hours | None:
@@ -129,9 +144,9 @@ class FaultyBroker:
         return self._broker.hours()
 
     def listen(self, seconds: float) -> bool:
-        """Wait for news."""
+        """Wait for a change of an order."""
         return self._broker.listen(seconds)
 
     def close(self) -> None:
-        """Let go."""
+        """Close the broker."""
         self._broker.close()

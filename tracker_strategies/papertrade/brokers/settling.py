@@ -77,7 +77,7 @@ def cancel_open(ledger: Ledger, broker: Broker) -> int:
 
 
 def drop_intents(ledger: Ledger, why: str) -> int:
-    """Give up orders that were never sent. Call it after :func:`settle`, which knows the ones that were."""
+    """Give up orders that were never sent. Call it after :func:`settle`, which finds those that were sent."""
     cids = [row["cid"] for row in ledger.orders("status = 'intent'")]
     if cids:
         ledger.end(cids, Status.UNSENT, why)

@@ -67,8 +67,8 @@ class SimulatedBroker:
     part : callable, optional
         From a client id to the share of the order that the market takes, for practice with partial fills.
     guard : FillGuard, optional
-        Counts of names that the account's mandate limits, in the order of its names: no name enters beside one whose sell did not
-        fill.
+        Counts of names that the account's mandate limits, in the order of its names: no name enters in the place of one whose
+        sell did not fill.
     liquidity : Liquidity, optional
         How much of an order a session's volume takes, and at which price.
     expected : bool, default False
@@ -77,6 +77,11 @@ class SimulatedBroker:
         The file was put there on purpose, from a copy.
     holdings : mapping of str to float, optional
         Shares that are there when the file is made, by ticker.
+
+    Examples
+    --------
+    >>> from tracker_strategies.papertrade import PaperAccount
+    >>> broker = PaperAccount.create("account", "pa", "sample", replay="2022-12-20").broker()
     """
 
     simulated = True
@@ -105,13 +110,13 @@ class SimulatedBroker:
         self.db = self._file.db
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     # -- orders ----------
 
     def submit(self, ticket: Ticket) -> Report:
-        """Take an order. To settle means to book the position out at once. An order for an open that has been is refused."""
+        """Accept an order. A settlement books the position out at once. An order for a past open is refused."""
         if not (np.isfinite(ticket.size) and ticket.size != 0.0):
             raise OrderRefusedError(f"a size of {ticket.size!r} cannot be traded")
         with self._file.transaction("order", durable=ticket.due == "settle") as db:
@@ -138,7 +143,7 @@ class SimulatedBroker:
         return self.db.execute("select 1 from orders where cid = ?", (cid,)).fetchone() is not None
 
     def reports(self, cids: Sequence[str]) -> dict[str, Report]:
-        """Where orders stand."""
+        """Status of orders."""
         with self._file.errors():
             rows: list[Any] = []
             for start in range(0, len(cids), _AT_ONCE):
@@ -152,7 +157,7 @@ class SimulatedBroker:
             return [_report(row) for row in self.db.execute("select * from orders where status = 'open' order by rowid")]
 
     def cancel(self, report: Report) -> None:
-        """Take an order back."""
+        """Cancel an order."""
         with self._file.transaction("cancelling", durable=False) as db:
             db.execute(
                 "update orders set status = 'cancelled', reason = 'on request' where cid = ? and status = 'open'", (report.cid,)
@@ -165,7 +170,7 @@ class SimulatedBroker:
             return Holdings(cash, dict(self.db.execute("select ticker, size from positions where size != 0").fetchall()))
 
     def hours(self) -> Hours | None:
-        """It lives by sessions, not by the clock."""
+        """None: it has sessions, but no clock."""
         return None
 
     def listen(self, seconds: float) -> bool:

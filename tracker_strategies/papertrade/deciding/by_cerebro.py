@@ -122,7 +122,7 @@ class _Watcher(bt.Analyzer):
     """Keeps the weights after each close, and the state after the last."""
 
     def start(self) -> None:
-        """Forget an earlier run."""
+        """Drop the data of an earlier run."""
         self.past: list[FloatArray] = []
 
     def next(self) -> None:

@@ -30,7 +30,7 @@ SAME_WEIGHTS = 1e-9
 
 
 class Decider:
-    """Finds out what the strategy wants after the newest session and writes it down."""
+    """Computes what the strategy wants after the newest session and records it."""
 
     def __init__(self, ledger: Ledger, limits: RiskLimits, broker: Broker) -> None:
         self.journal, self.config, self.ledger = ledger.journal, ledger.config, ledger

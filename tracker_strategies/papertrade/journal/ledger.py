@@ -59,7 +59,7 @@ class Ledger:
             return tuple(called[symbol] for symbol in self.config.symbols)
 
     def strangers(self) -> set[str]:
-        """Tickers at the broker that are known to be nobody's business."""
+        """Tickers at the broker that do not belong to the account and are left alone."""
         return set(self.journal.meta("strangers").split(",")) - {""}
 
     def orders(self, where: str = "1", values: Sequence[object] = ()) -> list[sqlite3.Row]:
@@ -121,7 +121,7 @@ class Ledger:
         turnover: float | None = None,
         facts: Mapping[str, str] | None = None,
     ) -> None:
-        """Write a decision and all its intents down, in one transaction. One that was refused may be made anew.
+        """Write a decision and all its intents down, in one transaction. One that was refused may be made again.
 
         ``checkpoint``: fingerprint of the code, last session that was verified, and the strategy's state. ``turnover``: most that
         the orders may buy and sell, as a share of the account. ``facts``: what is to be remembered with it.

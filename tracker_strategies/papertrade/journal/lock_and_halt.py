@@ -52,7 +52,7 @@ class HaltSwitch:
             ) from None
 
     def clear(self) -> None:
-        """Go on."""
+        """Remove the halt."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as problem:

@@ -1,11 +1,5 @@
 """The account inside a cerebro that runs on and on: a store, a broker and feeds, in backtrader's manners.
 
->>> store = PaperStore("demo")                          # doctest: +SKIP
->>> cerebro.setbroker(store.getbroker())                # doctest: +SKIP
->>> store.add_to(cerebro)                               # doctest: +SKIP
->>> cerebro.addstrategy(APASTracker)                    # doctest: +SKIP
->>> cerebro.run()                                       # doctest: +SKIP
-
 Bars of the past are delivered first (DELAYED), with the account as it was; then the feeds are LIVE. A session is released as a
 whole: ``next()`` is called once for it. In the night after it, what the strategy has ordered is decided, written down and sent
 by the same code as ``tracker paper step``, and the process waits for the next session. It may be killed and started again.
@@ -49,6 +43,12 @@ _BREATH = 0.05
 class PaperStore:
     """Feeds and broker of one paper account, for one run of one cerebro with one strategy.
 
+    >>> import backtrader as bt
+    >>> from tracker_strategies.papertrade import PaperAccount, PaperStore
+    >>> store = PaperStore(PaperAccount.create("account", "pa", "sample", replay="2022-12-20"), poll=0.0)
+    >>> cerebro = bt.Cerebro(stdstats=False)
+    >>> broker = cerebro.setbroker(store.getbroker())
+
     Parameters
     ----------
     account : PaperAccount or path
@@ -57,7 +57,7 @@ class PaperStore:
     poll : float, default 30
         Seconds between two looks for a new session.
     sessions : int, optional
-        End the run after so many sessions that it has decided about.
+        End the run after this number of decided sessions.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class PaperStore:
     # -- what cerebro asks of a store ----------
 
     def start(self, data: Any = None, broker: Any = None) -> None:
-        """Nothing to connect, every look is a connection of its own. A cerebro that cannot work is refused."""
+        """No connection is kept open. A cerebro that cannot work is refused."""
         if self._runs:
             raise PaperError("a PaperStore is for one run; make another one: it continues where this one ended")
         self._runs = True
@@ -104,15 +104,15 @@ class PaperStore:
         check_cerebro(self, cerebro)
 
     def stop(self) -> None:
-        """End the run at the next occasion."""
+        """End the run as soon as possible."""
         self._stopped = True
 
     def put_notification(self, message: str, *args: Any, **kwargs: Any) -> None:
-        """Tell the strategy (``notify_store``)."""
+        """Notify the strategy (``notify_store``)."""
         self._notes.append((message, args, kwargs))
 
     def get_notifications(self) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-        """What there is to tell."""
+        """Notifications that wait to be delivered."""
         notes = list(self._notes)
         self._notes.clear()
         return notes

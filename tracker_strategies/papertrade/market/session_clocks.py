@@ -19,7 +19,7 @@ from tracker_strategies.papertrade.market.calendars import Calendars
 
 
 class SessionClock(Protocol):
-    """Tells sessions that have happened from others."""
+    """Decides which sessions have happened."""
 
     def visible(self, sessions: Sequence[str], known: str, *, done: bool = True) -> int:
         """How many of the source's sessions may be taken in; ``known`` is the last that was, and whether it is done with."""

@@ -35,7 +35,7 @@ class Holding:
 
 @dataclass
 class AccountStatus:
-    """What a person wants to know first; every field is plain, so that it can be printed as JSON."""
+    """The account at a glance; every field is plain, so that it can be printed as JSON."""
 
     folder: str
     strategy: str

@@ -62,6 +62,17 @@ def write_leaderboard(result: Mapping[str, Any], folder: Path, command: str, pan
     """Write ``leaderboard.json``, ``comparison.html`` with all runs bar by bar, and ``leaderboard.html``, whose path is returned.
 
     ``folder`` is the one in which :func:`~.run.run_leaderboard` kept the rows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies.research import run_leaderboard, write_leaderboard
+    >>> from tracker_strategies.research.leaderboard import entrants
+    >>> panels, folder = {"sample": load_sample().rows(0, 200)}, Path("board")
+    >>> found = run_leaderboard(panels, entrants(["ensemble", "equal-weight"]), folder)
+    >>> write_leaderboard(found, folder, "by hand", panels).name
+    'leaderboard.html'
     """
     write_json(folder / "leaderboard.json", {"command": command, **result})
     if fields := fields_of(result, folder, panels):

@@ -223,6 +223,14 @@ def run_leaderboard(
     ------
     KeyboardInterrupt
         After Ctrl-C or SIGTERM: finished rows are kept.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies.research import run_leaderboard
+    >>> from tracker_strategies.research.leaderboard import entrants
+    >>> panels = {"sample": load_sample().rows(0, 200)}
+    >>> found = run_leaderboard(panels, entrants(["ensemble", "equal-weight"]))
     """
     base = reference([entrant.name for entrant in taking_part], against)
     # Shipped as they are, whatever they are called: a market named "synthetic" is not drawn anew.

@@ -44,7 +44,9 @@ SURVIVORS = (
 )
 #: What the columns mean: errors, verdicts as a star marks them, and the others.
 ERRORS = "TE: root mean square of the return of the account minus that of the index, bp per bar, with its 95 % interval."
-STARRED = "Verdict: against the reference on the same bars, adjusted for all pairs; a star: cannot be told from the best."
+STARRED = (
+    "Verdict: against the reference on the same bars, adjusted for all pairs; a star: cannot be distinguished from the best."
+)
 OTHERS = (
     "Tracking difference: final value of the account minus that of the index, per unit invested, over the scored bars. "
     "Turnover: bought plus sold, of the account, per bar. Net excess: log return over the index, per year. It comes from one run "
@@ -94,7 +96,7 @@ def judged_of(rows: Sequence[Row]) -> dict[str, Judged]:
 
 
 def _judged_cells(row: Row) -> list[str]:
-    """Interval of the tracking error and verdict, with a star where the row cannot be told from the best."""
+    """Interval of the tracking error and verdict, with a star where the row cannot be distinguished from the best."""
     if "judged" not in row:
         return ["", "fewer scored bars"]
     told = row["judged"]
@@ -155,7 +157,7 @@ VERSUS_HEAD = (
     "distance of tracking difference from 0, over PA's",
     "TE over SLAIT's",
     "TE over skfolio's",
-    "who tracks better",
+    "strategies with lower TE",
 )
 
 

@@ -18,7 +18,7 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the experiments may be told: each takes of it what it knows.
+    """Options of the experiments; each uses those that it has.
 
     Parameters
     ----------
@@ -52,6 +52,15 @@ def reproduce(paper: str, folder: Path, asked: Asked, *, force: bool = False) ->
     ------
     ParameterError, DataError, OutputError
         Before any work, when the paper is unknown, or an argument, a file or the folder cannot be used.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tracker_strategies.research import reproduce
+    >>> from tracker_strategies.research.reproductions import Asked
+    >>> page, found = reproduce("adagrad", Path("runs"), Asked())
+    >>> page.name
+    'adagrad.html'
     """
     if paper not in PAPERS:
         raise ParameterError(f"unknown paper {paper!r}; choose {', '.join(PAPERS)}")

@@ -126,7 +126,7 @@ def _claims(streams: list[dict[str, Any]], growth: dict[str, float]) -> list[dic
             [exact(2.0 * _best(s) < _single(s, 1.0)["loss"]) for s in streams],
         ),
         answer(
-            "The vote needs to be told no discount (Theorem 4.2): it loses less than half of what VAW loses.",
+            "The vote needs no discount to be chosen (Theorem 4.2): it loses less than half of what VAW loses.",
             "; ".join(f"{s['name']}, hint {v['hint']}: {v['loss']:.1f}, best expert {v['best_loss']:.1f}" for s, v in metas)
             + ".",
             [exact(2.0 * v["loss"] < _single(s, 1.0)["loss"]) for s, v in metas],

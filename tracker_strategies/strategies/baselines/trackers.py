@@ -19,19 +19,19 @@ class EqualWeight(TrackerStrategy):
 
     @classmethod
     def make_algorithm(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> OnlineAlgorithm:
-        """Uniform, for ever."""
+        """Equal weights on every bar."""
         return ConstantWeights(len(symbols))
 
 
 class BuyAndHold(EqualWeight):
-    """Equal shares bought on the first bar and then left alone; trades again only when a name lists or is delisted."""
+    """Equal shares bought on the first bar and then held; trades again only when a name lists or is delisted."""
 
     alias_name = "buy-and-hold"
     params = (("rebalance", "once"),)
 
 
 class ConstantWeight(TrackerStrategy):
-    """Weights given by the user, restored at each rebalance.
+    """Fixed weights that you give, restored at each rebalance.
 
     Params (in addition to those of :class:`TrackerStrategy`):
       - ``weights`` (None): mapping of symbol to weight, or a sequence in the order of the feeds; scaled to sum 1. From the
@@ -53,9 +53,9 @@ class ConstantWeight(TrackerStrategy):
 
 
 class Replicate(TrackerStrategy):
-    """The index's own weights, where they are known: their share counts are held until the next row of them counts.
+    """The published weights of the index: their share counts are held until the next row of weights.
 
-    It buys nothing before the first row is known. The difference to the index is what the file does not say: rounding, names
+    It buys nothing before the first row is known. The difference to the index is what is not in the file: rounding, names
     without prices, and changes between its dates.
 
     Params (in addition to those of :class:`TrackerStrategy`):

@@ -7,7 +7,7 @@ from tracker_strategies.strategies.base import TrackerStrategy
 
 
 class AdaGradTracker(TrackerStrategy):
-    """Adaptive subgradient steps: each name has its own learning rate, smaller the more it has moved the error."""
+    """Adaptive subgradient steps: each name has its own learning rate, which falls with its past gradients."""
 
     learner = AdaGrad
     without = ("regulariser", "lam", "groups", "strongly_convex")

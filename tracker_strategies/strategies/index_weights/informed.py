@@ -110,7 +110,7 @@ def check_use(cls: Any) -> None:
 
 
 def check_weights(cls: Any, dates: Iterable[str], bars: NDArray[np.datetime64]) -> None:
-    """Raise :class:`ParameterError` where rows of these dates would say nothing to a strategy that runs over these bars."""
+    """Raise :class:`ParameterError` if rows of these dates have no effect on a strategy that runs over these bars."""
     check_use(cls)
     known, first, last = min(dates), *(str(bars[i].astype("datetime64[D]")) for i in (0, -1))
     if known >= last:

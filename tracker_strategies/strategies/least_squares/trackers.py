@@ -9,13 +9,13 @@ from tracker_strategies.strategies.base import TrackerStrategy
 
 
 class LeastSquaresTracker(TrackerStrategy):
-    """The portfolio that would have tracked best so far, with less weight on older bars, and a pull towards what is held.
+    """The portfolio that would have tracked best so far, with less weight on older bars, and a pull towards current holdings.
 
     Params (in addition to those of :class:`TrackerStrategy`):
       - ``coordinates`` ("shares")
-      - ``max_names`` (None): most names held, chosen again every ``review`` ("20 sessions") bars by selection and elimination:
-        :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The learner's first choice comes after 40 bars; until then
-        it wants equal parts of all names, and the mandate chooses among them
+      - ``max_names`` (None): largest number of names held, chosen again every ``review`` ("20 sessions") bars by selection and
+        elimination: :class:`~tracker_strategies.algorithms.SparseLeastSquares`. The first choice is made after 40 bars; until
+        then the learner has equal weights, and the mandate chooses among the names
     """
 
     learner = LeastSquares

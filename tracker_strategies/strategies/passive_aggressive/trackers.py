@@ -13,7 +13,7 @@ from tracker_strategies.strategies.compose import in_coordinates
 
 
 class PATracker(TrackerStrategy):
-    """Passive-aggressive regression: leaves the weights alone while it tracks within ``eps``, corrects at once when not."""
+    """Passive-aggressive regression: no change while the error is within ``eps``, otherwise an immediate correction."""
 
     learner: ClassVar[type[OnlineAlgorithm]] = PA
 
@@ -26,7 +26,7 @@ class MultiplicativePATracker(TrackerStrategy):
 
     @classmethod
     def options(cls, p: Any, symbols: tuple[str, ...], n_targets: int) -> dict[str, Any]:
-        """As for every learner; but a name that starts at zero would stay there."""
+        """As for every learner, but without zero weights at the start, because a zero weight would stay zero."""
         found = super().options(p, symbols, n_targets)
         if "start" in found:
             start = np.maximum(found["start"], 1e-3 * found["start"][found["start"] > 0.0].min())
@@ -35,7 +35,7 @@ class MultiplicativePATracker(TrackerStrategy):
 
 
 class PASTracker(PATracker):
-    """Passive-aggressive with side information: tracks the index and leans towards what the side information prefers.
+    """Passive-aggressive with side information: tracks the index with a tilt towards what the side information prefers.
 
     Under a budget (``max_tracking_error``) the same learner without side information learns at the same time. The portfolio holds
     as much of the difference as the budget allows; ``lam`` then sets how much is asked for, 20/N by default. The tracking error
@@ -68,7 +68,7 @@ class APASTracker(PASTracker):
 
 
 class SLAITTracker(TrackerStrategy):
-    """Sparse batch tracking (SLAIT) on a rolling window, solved again every few bars: the rival that re-optimises."""
+    """Sparse batch tracking (SLAIT) on a rolling window, solved again every few bars: a comparison method that re-optimises."""
 
     learner = SLAIT
     without = ("max_iter", "accelerate", "u")

@@ -46,7 +46,7 @@ class AdaptiveLassoTracker(TrackerStrategy):
 
 
 class RandomPortfolios(TrackerStrategy):
-    """A portfolio of names drawn by lot, their weights fitted to the past: what any choice of names has to beat.
+    """A portfolio of random names, with weights fitted to the past: a baseline for any choice of names.
 
     Params (in addition to those of :class:`TrackerStrategy`):
       - ``theta`` (30): names drawn; all of them where there are fewer than 30

@@ -25,8 +25,8 @@ class EnsembleTracker(TrackerStrategy):
       - ``prior_weights`` (None): a proxy of the sizes in the index, of any sum, where its weights are not known: a mapping from
         symbols to numbers for the first bar; a table with one row per date; or the path of a file with columns symbol and weight,
         and date where there are several. A row counts from the bar after its date
-      - ``max_names`` (None): most names held. The mixture then says what to follow, and the names that follow it best, by how
-        names have moved together over the index, are held: see :class:`~tracker_strategies.algorithms.FewNames`
+      - ``max_names`` (None): largest number of names held: those that follow the mixture best, by how names have moved together
+        over the index. See :class:`~tracker_strategies.algorithms.FewNames`
       - ``review`` ("20 sessions"), ``review_offset`` (0): bars between two choices of those names, and bars by which they are
         shifted, in bars or as time, as ``listing_warmup``.
         Figures of a few names scatter from one offset to another: compare means over several

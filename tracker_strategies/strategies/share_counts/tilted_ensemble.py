@@ -11,7 +11,7 @@ from tracker_strategies.strategies.share_counts.ensemble import EnsembleTracker
 
 
 class TiltedEnsembleTracker(EnsembleTracker):
-    """The stack of :class:`EnsembleTracker`, tilted towards what has just risen or what a signal of yours prefers.
+    """The mixture of :class:`EnsembleTracker`, tilted towards names that have just risen or that your signal prefers.
 
     The stack learns as if there were no tilt. How far to lean is ``lam``; a budget (``max_tracking_error``) cuts that back, bar
     by bar, to what keeps the error of the last year within it: see :class:`~tracker_strategies.algorithms.Tilted` and

@@ -7,10 +7,10 @@ from tracker_strategies.strategies.base import TrackerStrategy
 
 
 class SparsePLSTracker(TrackerStrategy):
-    """Incremental sparse partial least squares: a few names that carry the factors behind one or several indices.
+    """Incremental sparse partial least squares: a few names that represent the factors behind one or several indices.
 
     Params (in addition to those of :class:`TrackerStrategy`):
-      - ``max_names`` (30): most names held. The learner chooses after 20 bars, the mandate before
+      - ``max_names`` (30): largest number of names held. The learner chooses after 20 bars, the mandate before
     """
 
     learner = SparsePLS

@@ -14,7 +14,7 @@ INNER = ("prior", "dual_rounds", "base", "sectors", "max_sector")
 
 
 class VAWTracker(TrackerStrategy):
-    """Vovk-Azoury-Warmuth regression: all of the past counts alike. Its forecasts are optimal for a target that never changes.
+    """Vovk-Azoury-Warmuth regression without a discount: all bars count alike. Its forecasts suit a target that never changes.
 
     A forecast may use the returns of the bar that it forecasts; a portfolio may not. What is held is the ridge regression on the
     bars before, projected on the simplex.
@@ -25,14 +25,14 @@ class VAWTracker(TrackerStrategy):
 
 
 class DiscountedVAWTracker(TrackerStrategy):
-    """VAW that forgets: the past is discounted, so that it recovers when the index changes."""
+    """VAW with a discounted past, so that it recovers when the index changes."""
 
     learner = DiscountedVAW
     without = INNER
 
 
 class AdaptiveDiscountTracker(TrackerStrategy):
-    """Discounted VAW at a grid of discounts, and a vote that finds the right one: nothing to tune, optimal dynamic regret.
+    """Discounted VAW on a grid of discounts, combined by a vote: no discount to tune, and forecasts of optimal dynamic regret.
 
     Params (in addition to those of :class:`TrackerStrategy`):
       - ``discounts`` (None): discount factors such as "0,0.99,0.999,1"; by default the grid of the theory, which depends on the

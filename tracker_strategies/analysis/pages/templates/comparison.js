@@ -75,7 +75,7 @@
   const growthTicks = (u, axis, low, high) => niceLog(100 * Math.exp(low), 100 * Math.exp(high), 5).map((v) => Math.log(v / 100));
 
   /* Names at the right ends of the lines that are shown, as near to them as they fit below each other. */
-  const TITLES = { excess: "Cumulated log return", error: "Tracking error", drawdown: "Below its own best", growth: "Value of 100, log scale" };
+  const TITLES = { excess: "Cumulated log return", error: "Tracking error", drawdown: "Below its maximum", growth: "Value of 100, log scale" };
   const LINE = 13;
   const short = (name) => { /* candidates of a sweep differ in their values: "apas eps=0.001, lam=0.01" is "apas 0.001 0.01" */
     const most = document.documentElement.clientWidth < 560 ? 12 : 17;
@@ -171,7 +171,7 @@
     return u;
   };
 
-  /* Values beside the names of the runs: those under the pointer, or the active returns at the end of what is shown. */
+  /* Values next to the names of the runs: those under the pointer, or the excess returns at the end of what is shown. */
   const tell = (chart) => {
     if (!charts.length) return;
     const pointed = chart?.cursor.idx != null, u = pointed ? chart : charts[0];

@@ -67,7 +67,7 @@ class Solution(NamedTuple):
 def nearest(
     wish: FloatArray, region: Region, metric: Metric, *, no_trade: float | FloatArray = 0.0, start: Start | None = None
 ) -> Solution:
-    """Return the portfolio of a region that is nearest to a wish.
+    """Return the portfolio of a region that is nearest to the target weights.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def _heavy_tails(tails: Mapping[Tails, Mapping[str, Runs]], names: Sequence[str]
     return answer(
         f"APAS is robust to heavy tails in data and noise: no mean MDTE moves by more than {TOLERATED:.0%} (Table 2).",
         f"The largest move of a mean MDTE from its Gaussian value is {100 * size:.0f} \u00b1 {100 * error:.0f} %: with three "
-        f"degrees of freedom it hangs on a few days. The largest move of a median is {100 * middle:.0f} %.",
+        f"degrees of freedom it depends on a few days. The largest move of a median is {100 * middle:.0f} %.",
         parts,
     )
 

@@ -42,7 +42,7 @@ def reproduce_apas(
     timing: bool = True,
     slait_sets: int = SLAIT_SETS,
 ) -> dict[str, Any]:
-    """Run the experiments and return what came out, beside what the paper says.
+    """Run the experiments and return the results, next to those of the paper.
 
     Parameters
     ----------

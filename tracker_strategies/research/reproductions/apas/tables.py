@@ -213,7 +213,7 @@ def _differences(result: Mapping[str, Any], pa: Mapping[str, Any], worst: float)
         (
             "Table 3 repeats Table 2.",
             "The paper announces excess returns under heavy tails and prints the tracking errors a second time. The returns of "
-            "this run stand in the second table below; there is nothing to compare them with.",
+            "this run are in the second table below; there is nothing to compare them with.",
         ),
         (
             "Theorem 2 is false as printed.",
@@ -223,13 +223,13 @@ def _differences(result: Mapping[str, Any], pa: Mapping[str, Any], worst: float)
             "instance when all errors are at least D. The algorithm itself is not touched.",
         ),
         (
-            "The adaptive threshold beside fixed ones.",
+            "The adaptive threshold next to fixed ones.",
             "The table above has the differences at equal error, and how sure they are. With λ = 0.05 the threshold is "
             f"{wide} on average for D = 1e-2 and {tight} for D = 1e-3, above the noise of the index (5 bp). It minimises the "
             "side information near the tracking step, not the tracking error, and so prefers a wide tube.",
         ),
         (
-            "SLAIT-DR beside APAS.",
+            "SLAIT-DR next to APAS.",
             "The table above has the differences at equal error. Mean returns are constant by construction, which a downside "
             f"fit on 100 days can learn. The paper does not say how sparse its SLAIT is; here {slait}.",
         ),
@@ -241,7 +241,7 @@ def _differences(result: Mapping[str, Any], pa: Mapping[str, Any], worst: float)
         ),
         (
             "Figures are pictures.",
-            "Figures 2 to 6 come without numbers; only the printed tables are set beside ours, and nothing was read off a plot.",
+            "Figures 2 to 6 come without numbers; only the printed tables are shown next to ours, nothing was read off a plot.",
         ),
     ]
 
@@ -249,7 +249,7 @@ def _differences(result: Mapping[str, Any], pa: Mapping[str, Any], worst: float)
 def _setup(result: Mapping[str, Any]) -> list[str]:
     return [
         "N = 100 assets, T = 200 rounds, the first 100 to learn from and the last 100 scored; "
-        f"{result['n_sets']} data sets, seed {result['seed']}. Every data set draws a market of its own, N(mean, standard "
+        f"{result['n_sets']} data sets, seed {result['seed']}. Every data set is a separate simulated market, N(mean, standard "
         "deviation): beta N(1.1, 0.36) within [0.2, 2.5], market volatility 1.13\u2009% per day, log of the own volatility "
         "N(\u22124.43, 0.34) with a correlation of 0.59 to beta, a fifth of the own variance shared within ten sectors, mean "
         "returns N(9e-4, 8e-4) with a correlation of 0.38 to beta; index weights from exp(N(0, 1)), noise of 5e-4. Student's t "

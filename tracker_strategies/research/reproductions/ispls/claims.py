@@ -69,7 +69,7 @@ def _convergence(s: Mapping[str, Any]) -> Claim:
     early, late = (np.array(s["convergence_each"][t]) for t in ("25", "100"))
     return answer(
         "The online solution reaches its largest sensitivity after 25 rounds (section 4.2).",
-        f"{points} rounds. It goes on rising: with 300 variables 25 rounds are few.",
+        f"{points} rounds. It continues to rise: with 300 variables 25 rounds are few.",
         [positive(early - 0.98 * late)],
     )
 
@@ -107,7 +107,7 @@ def _changes(s: Mapping[str, Any]) -> list[Claim]:
             "The rules as printed work: errors compared without a guard, loadings from one observation (Algorithm 1, Eq. 11).",
             f"Without the guard sensitivity falls to {_pm(open_['sensitivity'])}. With the printed loading it is "
             f"{_pm(printed['sensitivity'])} and the error {_short(printed['mse'][0])}: the coefficients interpolate the last "
-            f"round. To work is to lose at most {AS_WELL:g} of the sensitivity with both mended.",
+            f"round. Working means that at most {AS_WELL:g} of the sensitivity with both corrected is lost.",
             [above(_gap(variant, tuned, "sensitivity"), -AS_WELL) for variant in (open_, printed)],
         ),
     ]
@@ -211,7 +211,7 @@ def _restless(s: Mapping[str, Any]) -> Claim:
         parts += [positive(own - np.array(v["each"])) for n, v in methods.items() if n != "iS-PLS"]
     return answer(
         "Under random changes iS-PLS is always more sensitive than R-LARS and aLasso, also with few variables (Figure 6).",
-        "; ".join(words) + ". Variables of one factor are hard to tell apart by covariance; a lasso looks at what is their own.",
+        "; ".join(words) + ". Variables of one factor are hard to distinguish by covariance; the lasso uses what is not shared.",
         parts,
     )
 

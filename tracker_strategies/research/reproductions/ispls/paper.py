@@ -42,7 +42,7 @@ def reproduce_ispls(
     members: int = MEMBERS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run the experiments and return what came out, beside what the paper says.
+    """Run the experiments and return the results, next to those of the paper.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 from .cells import Cell as Cell
 from .cells import Data as Data
 from .cells import Window as Window
+from .halving import Halving as Halving
 from .space import Candidate as Candidate
 from .space import Range as Range
 from .space import Space as Space
 from .space import parse_domains as parse_domains
 from .spec import Context as Context
-from .spec import Halving as Halving
 from .spec import Sweep as Sweep
 from .spec import open_panels as open_panels
 from .values import as_json as as_json

@@ -29,13 +29,19 @@ class Data(MarketSource):
     sha : str
         Fingerprint of the panel. Empty for a synthetic market, which its description and the code version determine: it is drawn
         anew wherever it is needed and need not be shipped.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Data
+    >>> Data("sample").open().n_assets
+    20
     """
 
     sha: str = ""
 
     @property
     def identity(self) -> str:
-        """What the cell depends on: for a file its content, whatever it is called."""
+        """What the cell depends on: for a file its content, not its name."""
         return self.sha or json.dumps([self.source, self.targets, self.seed, self.clean])
 
 
@@ -45,6 +51,12 @@ class Window:
 
     ``part`` says what the window is for ("whole", "train", "test", or the words of a period), ``fold`` and ``rung`` count walk
     forward folds and rungs of a successive halving.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Window
+    >>> Window(start=0, score_from=100, stop=200).n_scored
+    100
     """
 
     start: int
@@ -67,7 +79,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: what a worker gets, and all it needs beside the panel.
+    """One run: all that a worker needs besides the panel.
 
     Parameters
     ----------
@@ -82,6 +94,14 @@ class Cell:
     cash : float
     mandate : mapping
         Limits that hold for all strategies of the sweep, as plain values.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, read_rows, run_sweep
+    >>> sweep = Sweep(Space(("pa",), {"eps": (1e-4, 3e-4)}), data=("synthetic:n_assets=5,n_bars=120",))
+    >>> summary = run_sweep(sweep, "sweep", jobs=1)
+    >>> sorted(set(read_rows("sweep")["strategy"].to_pylist()))
+    ['equal-weight', 'pa']
     """
 
     strategy: str

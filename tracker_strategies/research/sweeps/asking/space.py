@@ -19,7 +19,14 @@ from tracker_strategies.strategies.registry import NAMES, check_params, default_
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from ``low`` to ``high``, drawn evenly, or evenly in their logarithm; whole ones if ``whole``."""
+    """Numbers from ``low`` to ``high``, drawn evenly, or evenly in their logarithm; whole ones if ``whole``.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Range, Space
+    >>> Space(("pa",), {"eps": Range(1e-5, 1e-3, log=True)}).has_ranges
+    True
+    """
 
     low: float
     high: float
@@ -46,7 +53,7 @@ class Range:
         return float(rng.uniform(self.low, self.high))
 
     def ends(self) -> tuple[float | int, float | int]:
-        """The least and the largest number that can be drawn, or next to it: an end itself is as good as never drawn."""
+        """The smallest and the largest number that can be drawn, approximately: an end is hardly ever drawn."""
         if self.whole:
             return math.ceil(self.low), math.floor(self.high)
         inside = 1e-9 * (self.high - self.low)
@@ -62,14 +69,21 @@ Domain = tuple[Any, ...] | Range
 
 @dataclass(frozen=True)
 class Candidate:
-    """A strategy with the parameters that differ from its defaults."""
+    """A strategy with the parameters that differ from its defaults.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space
+    >>> [candidate.params for candidate in Space(("pa",), {"eps": (1e-4, 3e-4)}).grid()]
+    [{}, {'eps': 0.0003}]
+    """
 
     strategy: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, strategy: str, params: Mapping[str, Any]) -> Self:
-        """Without parameters that only repeat a default: described alike, a run is the same run. ``none`` in the place of a
+        """A candidate without parameters that only repeat a default: the same run has the same description. ``none`` instead of a
         number is None, as for ``tracker run``.
         """
         defaults = default_params(load_strategy(strategy))
@@ -95,6 +109,13 @@ class Space:
     domains : mapping
         From a parameter to its values (a sequence), one value, or a :class:`Range`. ``"eps"`` goes to every strategy that has
         such a parameter, ``"apas.eps"`` to one.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space
+    >>> space = Space(("pa", "apas"), {"eps": (1e-4, 3e-4), "apas.lam": (0.01, 0.1)})
+    >>> len(list(space.grid()))
+    6
     """
 
     strategies: tuple[str, ...]
@@ -145,7 +166,7 @@ class Space:
                 yield Candidate.of(name, dict(zip(own, values, strict=True)))
 
     def random(self, trials: int, seed: int) -> Iterator[Candidate]:
-        """``trials`` draws for each strategy that has something to draw, one run of each other.
+        """``trials`` draws for each strategy that has something to draw, one candidate for each other strategy.
 
         The draws of a strategy depend on the seed and its name alone: neither on the other strategies nor on who works.
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -19,6 +18,7 @@ from tracker_strategies.execution.mandate import Mandate
 from tracker_strategies.execution.mandate.binding import written_out
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.research.sweeps.asking.cells import ENGINES, Cell, Data, Window
+from tracker_strategies.research.sweeps.asking.halving import Halving as Halving
 from tracker_strategies.research.sweeps.asking.space import Candidate, Space
 from tracker_strategies.research.sweeps.asking.windows import WalkForward, windows_of
 from tracker_strategies.strategies.registry import full_name, is_strategy
@@ -30,33 +30,6 @@ TRIALS = 50
 #: What is done to the prices of all sources.
 HOW_PRICES = ("gaps", "adjust", "members", "renames", "clean", "index_file", "dates", "decimal", "calendar")
 COST_KEYS = tuple(f.name for f in fields(CostModel))
-
-
-@dataclass(frozen=True)
-class Halving:
-    """Successive halving: all candidates on a part of the scored bars, the best 1/eta on eta times as many, and so on.
-
-    Candidates compete on each source, cost model, fill mode and kind of window, by their mean over seeds and folds. The last of
-    ``rungs`` rounds has all bars.
-    """
-
-    eta: int = 3
-    rungs: int = 3
-
-    def __post_init__(self) -> None:
-        """Something to halve."""
-        for name, least in (("eta", 2), ("rungs", 2)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ParameterError(f"halving {name}={value!r} must be a whole number >= {least}")
-
-    def fractions(self) -> list[float]:
-        """Part of the scored bars in each round; the last is 1."""
-        return [float(self.eta) ** (r - self.rungs + 1) for r in range(self.rungs)]
-
-    def survivors(self, n: int) -> int:
-        """How many of n go on."""
-        return max(1, math.ceil(n / self.eta))
 
 
 @dataclass(frozen=True)
@@ -108,6 +81,13 @@ class Sweep:
         Strategies that run with their defaults in every context, for comparison.
     mandate : mapping, Mandate or path of a TOML file
         Limits that hold for all strategies, baselines included. Kept as plain values, with the sectors in the place of a file.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep
+    >>> sweep = Sweep(Space(("pa",), {"eps": (1e-4, 3e-4)}), data=("sample",), eval_from=0.5)
+    >>> sweep.data, sweep.eval_from
+    (('sample',), 0.5)
     """
 
     space: Space
@@ -181,7 +161,7 @@ class Sweep:
         return {key.rpartition(".")[2] for key in self.space.domains}
 
     def candidates(self) -> Iterator[Candidate]:
-        """Baselines first: a half-finished sweep has them to compare with."""
+        """All candidates, baselines first: a half-finished sweep then has them to compare with."""
         yield from (Candidate(name) for name in self.baselines)
         draws = self.search == "random" or self.trials is not None or self.space.has_ranges
         yield from self.space.random(self.trials or TRIALS, self.seed) if draws else self.space.grid()

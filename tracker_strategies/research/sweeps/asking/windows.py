@@ -38,6 +38,14 @@ class WalkForward:
         Rows between training and test that count for neither.
     burn_in : int, default 20
         First rows of a training window that are learned from but not scored.
+
+    Examples
+    --------
+    >>> from datafeeds import load_sample
+    >>> from tracker_strategies.research.sweeps import WalkForward
+    >>> splits = list(WalkForward(folds=3, test_from=0.5).splits(load_sample().dates))
+    >>> len(splits)
+    3
     """
 
     folds: int = 4

@@ -105,7 +105,7 @@ def best_table(told: Mapping[str, Any], objective: Objective) -> Table:
         low, high = entry["interval"]
         words = in_words(entry["params"]) or entry.get("words", "defaults")
         role = ", baseline" if len(rows) < len(others) else ""
-        best = ", cannot be told from the best" if entry["among_best"] else ""
+        best = ", cannot be distinguished from the best" if entry["among_best"] else ""
         line: list[Word] = [Cell(entry["strategy"], f"{words}{role}{best}")]
         n = decimals(scale * low, scale * high)
         line.append(Cell(minus(f"{scale * entry[objective.name]:.{n}f}"), minus(f"{scale * low:.{n}f} to {scale * high:.{n}f}")))

@@ -35,7 +35,7 @@ def write_report(
     folder : path
         Of a sweep.
     objective : {"te_rms", "te_centred", "excess_log_return"}, optional
-        What "best" means; by default what the sweep was asked for.
+        What "best" means; by default the sweep's own objective.
     axes : pair of str, optional
         The two parameters of the heat maps; by default the first two that vary.
     draws : int, default 1000
@@ -45,6 +45,13 @@ def write_report(
     -------
     dict
         What ``report.json`` holds.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, run_sweep, write_report
+    >>> sweep = Sweep(Space(("pa",), {"eps": (1e-4, 3e-4)}), data=("synthetic:n_assets=5,n_bars=120",))
+    >>> summary = run_sweep(sweep, "sweep", jobs=1)
+    >>> found = write_report("sweep")
     """
     from tracker_strategies.research.sweeps.judging.page import page  # draws charts
 
@@ -167,7 +174,7 @@ def _warnings(setting: Setting, found: Mapping[str, Any], baselines: tuple[str, 
     if not baselines:
         words.append("The sweep has no baseline: nothing here says that any candidate is better than doing nothing.")
     if not found["best"]:
-        words.append("No candidate beside the baselines has all bars.")
+        words.append("No candidate except the baselines has all bars.")
         return words
     best = found["best"][0]
     name = f"{best['strategy']} {in_words(best['params'])}".strip()
@@ -241,7 +248,7 @@ def lead_of(results: Results) -> str:
         words += " Of several seeds: the mean of their active returns, the root mean square of their tracking errors."
     if any(len(own) < setting.n_seeds for setting in shown for own in _windows(setting)):
         words += (
-            " Where not all seeds were scored on the same bars, one window stands after the other: the active return is the mean"
+            " Where not all seeds were scored on the same bars, the windows follow each other: the active return is the mean"
             " over all seeds, to which those without the window add nothing, the tracking error is that of the seeds with it."
         )
     return words

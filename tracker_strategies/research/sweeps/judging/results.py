@@ -27,7 +27,7 @@ SETTING = ("data", "targets", "sha", "costs", "fill", "engine", "cash", "mandate
 SEGMENT = ("seed", "fold", "start", "score_from")
 FIGURES = ("te_rms", "te_centred", "excess_log_return", "turnover", "cost_bps", "n_holdings")
 
-#: Candidates of which those are told that cannot be told from the best.
+#: Candidates among which those are marked that cannot be distinguished from the best.
 MOST_IN_SET = 2000
 
 #: Why a candidate is not compared with others.
@@ -114,7 +114,7 @@ class Setting:
         return ordered, Comparison(found.delta / scale, found.p, found.low / scale, found.high / scale)
 
     def best(self, resamples: Resamples, level: float) -> set[int]:
-        """Rows of the candidates with all bars that cannot be told from the best, of at most 2,000 with the best figures."""
+        """Rows of the candidates with all bars that cannot be distinguished from the best; at most 2,000 are compared."""
         rows = [entry.row for entry in self.full[:MOST_IN_SET]]
         if not rows:
             return set()

@@ -1,6 +1,5 @@
 from .driver import Interrupts as Interrupts
 from .driver import Progress as Progress
-from .driver import Summary as Summary
 from .driver import Unwatched as Unwatched
 from .driver import Watcher as Watcher
 from .driver import description as description
@@ -11,4 +10,5 @@ from .store import Store as Store
 from .store import read_batches as read_batches
 from .store import read_description as read_description
 from .store import read_rows as read_rows
+from .summary import Summary as Summary
 from .worker import one_thread as one_thread

@@ -30,7 +30,7 @@ CELL_SECONDS = 3600.0
 TRIES, STARTS = 2, 3
 _KINDS = {
     -signal.SIGSEGV: "segmentation fault",
-    -signal.SIGKILL: "killed, perhaps for want of memory",
+    -signal.SIGKILL: "killed, perhaps because memory ran out",
     -signal.SIGABRT: "aborted",
 }
 

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -25,6 +25,7 @@ from tracker_strategies.research.sweeps.asking.values import as_json
 from tracker_strategies.research.sweeps.running.crew import CELL_SECONDS, Allowance
 from tracker_strategies.research.sweeps.running.engines import Engine, engine_for
 from tracker_strategies.research.sweeps.running.store import Store, read_batches
+from tracker_strategies.research.sweeps.running.summary import Summary as Summary
 from tracker_strategies.research.sweeps.running.worker import Row
 
 
@@ -38,7 +39,7 @@ class Watcher(Protocol):
         """One more row is finished."""
 
     def stopping(self) -> None:
-        """The sweep was asked to stop, and finishes the running cells."""
+        """The sweep is stopping: it finishes the running cells."""
 
 
 class Unwatched:
@@ -52,26 +53,6 @@ class Unwatched:
 
     def stopping(self) -> None:
         """Nothing."""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """How a sweep ended: cells in all, those that had rows before, run now, failed now, whether it was stopped, and how many of
-    those before had failed.
-    """
-
-    folder: Path
-    total: int
-    before: int
-    ran: int
-    failed: int
-    stopped: bool = False
-    failed_before: int = 0
-
-    @property
-    def nothing_went_well(self) -> bool:
-        """Whether every cell failed."""
-        return 0 < self.total <= self.failed + self.failed_before
 
 
 class Progress:
@@ -151,7 +132,7 @@ def run_sweep(
     scheduler : str, optional
         Address of a Dask scheduler, instead.
     watcher : Watcher, optional
-        Told of every row.
+        Called with every row.
     extend : bool, default False
         Add to another sweep in the same folder.
     retry : bool, default False
@@ -173,6 +154,13 @@ def run_sweep(
     ParameterError, DataError, OutputError, WorkerError
         Before anything runs when the request makes no sense; later when the disk is full or the cluster goes away, with all
         finished rows kept.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, run_sweep
+    >>> sweep = Sweep(Space(("pa",), {"eps": (1e-4, 3e-4)}), data=("synthetic:n_assets=5,n_bars=120",))
+    >>> run_sweep(sweep, "sweep", jobs=1).total
+    3
     """
     allowance = Allowance.of(cell_seconds, cell_memory)
     if sweep.search == "tpe":

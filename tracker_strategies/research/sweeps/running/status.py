@@ -15,7 +15,7 @@ LATEST = 200
 
 
 def how_far(folder: str | Path) -> dict[str, Any]:
-    """Cells, done, failed, whether somebody is at work, speed and seconds left, and the errors with their counts.
+    """Cells, done, failed, whether a process is at work, speed, seconds left, and the errors with their counts.
 
     Rows of another version of the code do not count: the sweep would run them again.
     """

@@ -181,7 +181,7 @@ class Store:
         self.pack(least=PARTS_PER_PACK)
 
     def pack(self, least: int) -> None:
-        """Put all parts into one file if there are at least so many."""
+        """Put all parts into one file if there are at least this many."""
         parts = sorted((self.folder / "rows").glob("part-*.parquet"))
         if len(parts) < least:
             return
@@ -277,7 +277,16 @@ def _in_schema(rows: Any, columns: Sequence[str]) -> Any:
 
 
 def read_rows(folder: str | Path, columns: Sequence[str] = PLAIN) -> pa.Table:
-    """All rows, each key once (a finished one rather than a failed one), sorted by key: the order of work leaves no trace."""
+    """All rows, each key once (a finished one rather than a failed one), sorted by key: the order of work does not matter.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, read_rows, run_sweep
+    >>> sweep = Sweep(Space(("pa",), {"eps": (1e-4, 3e-4)}), data=("synthetic:n_assets=5,n_bars=120",))
+    >>> summary = run_sweep(sweep, "sweep", jobs=1)
+    >>> read_rows("sweep").num_rows
+    3
+    """
     wanted = tuple(dict.fromkeys((*columns, "key", "status")))
     schema = pa.schema([SCHEMA.field(name) for name in wanted])
     table = pa.Table.from_batches([b.select(wanted) for b in read_batches(folder, wanted)], schema)

@@ -71,6 +71,13 @@ def write_tuning(tuned: Tuned, *, draws: int = DRAWS) -> dict[str, Any]:
     -------
     dict
         What ``tune.json`` holds; ``edge`` says whether the path is distinguishable from every baseline.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, Tuning, WalkForward, run_tuning, write_tuning
+    >>> space, folds = Space(("pa",), {"eps": (1e-4, 3e-4)}), WalkForward(folds=2)
+    >>> tuning = Tuning(Sweep(space, data=("synthetic:n_assets=5,n_bars=200",), walk_forward=folds))
+    >>> found = write_tuning(run_tuning(tuning, "tuning", jobs=1))
     """
     path = out_of_sample(tuned, [c.candidate for c in tuned.choices], "tuned")
     base = {
@@ -234,4 +241,4 @@ def _excess_chart(path: RunRecord, base: Mapping[str, RunRecord]) -> Chart:
         legend.append((name, colour))
     ax.axhline(0.0, color=SOFT, linewidth=0.8)
     percent_axis(ax.yaxis)
-    return finish(figure, "Out-of-sample active return", legend, y="Cumulated log return over the index")
+    return finish(figure, "Out-of-sample excess return", legend, y="Cumulated log return over the index")

@@ -45,7 +45,15 @@ class Tuning:
     te_budget : float, optional
         Largest tracking error (RMS, per bar) that is allowed in training: 0.001 is 10 basis points.
     turnover_budget : float, optional
-        Largest mean turnover of a bar in training.
+        Largest mean turnover per bar in training.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, Tuning, WalkForward
+    >>> space, folds = Space(("pa",), {"eps": (1e-4, 3e-4)}), WalkForward(folds=2)
+    >>> tuning = Tuning(Sweep(space, data=("sample",), walk_forward=folds), te_budget=0.003)
+    >>> tuning.te_budget
+    0.003
     """
 
     sweep: Sweep
@@ -72,16 +80,16 @@ class Tuning:
 
     @property
     def objective(self) -> Objective:
-        """What the choice goes by, within the budget."""
+        """The objective by which is chosen, within the budget."""
         return OBJECTIVES[self.sweep.objective]
 
     def strain(self, row: Mapping[str, Any]) -> float:
-        """How much of the budget a run uses up: at most 1 is within it."""
+        """Share of the budget that a run uses; up to 1 it is within the budget."""
         budgets = ((row["te_rms"], self.te_budget), (row["turnover"], self.turnover_budget))
         return max((float(used) / allowed for used, allowed in budgets if allowed is not None), default=0.0)
 
     def loss(self, row: Mapping[str, Any]) -> tuple[float, float]:
-        """To be sorted by: runs within the budget by the objective, then the others by how far they are beyond it."""
+        """Sort key: runs within the budget by the objective, then the others by how far they are beyond it."""
         strain = self.strain(row)
         return max(0.0, strain - 1.0), self.objective.better(float(row[self.objective.name]))
 
@@ -107,7 +115,17 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The choices of all folds, and the panel and context that they were made in."""
+    """The choices of all folds, and the panel and context that they were made in.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, Tuning, WalkForward, run_tuning
+    >>> space, folds = Space(("pa",), {"eps": (1e-4, 3e-4)}), WalkForward(folds=2)
+    >>> tuning = Tuning(Sweep(space, data=("synthetic:n_assets=5,n_bars=200",), walk_forward=folds))
+    >>> tuned = run_tuning(tuning, "tuned", jobs=1)
+    >>> [choice.candidate.params for choice in tuned.choices]
+    [{}, {}]
+    """
 
     tuning: Tuning
     choices: tuple[Choice, ...]
@@ -117,7 +135,7 @@ class Tuned:
     stopped: bool = False
 
     def cells(self, candidates: Sequence[Candidate]) -> list[Cell]:
-        """Test cells, one a fold."""
+        """Test cells, one per fold."""
         pairs = zip(candidates, self.choices, strict=True)
         return [replace(self.context, window=c.test).cell(own, self.tuning.sweep) for own, c in pairs]
 
@@ -133,10 +151,18 @@ def run_tuning(
     cell_seconds: float = CELL_SECONDS,
     cell_memory: float | None = None,
 ) -> Tuned:
-    """Choose the parameters of each fold. Training runs are rows in ``folder``, as those of a sweep; a stopped tuning goes on.
+    """Choose the parameters of each fold. Training runs are rows in ``folder``, as those of a sweep; a stopped tuning is resumed.
 
     See :func:`~tracker_strategies.research.sweeps.tuning.report.write_tuning` for what comes out of it, and
     :func:`~tracker_strategies.research.sweeps.running.driver.run_sweep` for the arguments.
+
+    Examples
+    --------
+    >>> from tracker_strategies.research.sweeps import Space, Sweep, Tuning, WalkForward, run_tuning
+    >>> space, folds = Space(("pa",), {"eps": (1e-4, 3e-4)}), WalkForward(folds=2)
+    >>> tuning = Tuning(Sweep(space, data=("synthetic:n_assets=5,n_bars=200",), walk_forward=folds))
+    >>> len(run_tuning(tuning, "tuning", jobs=1).choices)
+    2
     """
     allowance = Allowance.of(cell_seconds, cell_memory)
     sweep = replace(tuning.sweep, walk_forward=None, baselines=())
