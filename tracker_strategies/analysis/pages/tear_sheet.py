@@ -210,8 +210,7 @@ def _day(date: pd.Timestamp) -> str:
 
 def _tiles(record: RunRecord) -> list[Tile]:
     m, year = record.metrics(), record.periods_per_year
-    length = BarLength.usual(record.dates)
-    per = f"per {length.word}"
+    per = f"per {BarLength.usual(record.dates).word}"
     paid_in = 0.0 if record.flow is None else float(record.flow.sum())
     effective = charts_tracked.effective_names(record.weights[1:])
     r, y = record.scored()

@@ -152,9 +152,8 @@ def own_backtest(
     config = account.config
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(panel).add_to(cerebro, lazy=True)
-    broker = OpeningBroker()
+    cerebro.setbroker(broker := OpeningBroker())
     broker.opening, broker.held = first, held
-    cerebro.setbroker(broker)
     broker.setcash(config.cash)
     charge(broker, config.costs)
     params = {**config.params, "cash_flows": dict(flows) or None}
