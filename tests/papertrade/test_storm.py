@@ -16,5 +16,9 @@ def test_every_kind_of_storm_once(index):
     assert result.kills or "kills" not in result.plan.kind
 
 
+def test_a_split_in_the_night_in_which_all_shares_are_sold_is_no_stray_position():
+    assert try_case(109, 385).findings == []
+
+
 def test_a_case_depends_on_seed_and_index_alone():
     assert draw(5, 17) == draw(5, 17) != draw(5, 27)

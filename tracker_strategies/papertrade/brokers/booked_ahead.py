@@ -34,7 +34,7 @@ def booked_ahead(ledger: Ledger, there: Holdings) -> list[Action]:
     prices, paid = np.nan_to_num(ledger.lasts()), abs(there.cash - ledger.cash())
     tickers = ledger.tickers()
     known = {*tickers, *ledger.strangers()}
-    here = [row for row in zip(ledger.config.symbols, tickers, ledger.sizes().tolist(), prices.tolist(), strict=True) if row[2]]
+    here = [*zip(ledger.config.symbols, tickers, ledger.sizes().tolist(), prices.tolist(), strict=True)]
     strangers = {ticker: size for ticker, size in there.sizes.items() if size and ticker not in known}
     confirmed = confirmed_splits(ledger.journal)
     # The split may have come before or after what was filled lately: old shares are multiplied, new ones are not.
@@ -47,7 +47,7 @@ def booked_ahead(ledger: Ledger, there: Holdings) -> list[Action]:
             ratio = confirmed.get(symbol, ratios[0] if ratios else None)
             if ratio is not None and paid < 0.5 * abs(theirs - mine) * price:
                 found.append(Action("", symbol, "split", ratio, origin="broker"))
-        elif not theirs:
+        elif mine and not theirs:
             same = [t for t, size in strangers.items() if abs(size - mine) <= SAME * max(1.0, abs(mine))]
             alike = [s for s, t, size, _ in here if abs(size - mine) <= SAME * max(1.0, abs(mine)) and not there.sizes.get(t)]
             if len(same) == 1 and len(alike) == 1:  # of two that look alike, nobody knows which is which
