@@ -112,7 +112,7 @@ def told(path: Path, content: bytes) -> pd.DataFrame | None:
     if len(text) > LONGEST:
         return None
     rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row and row != [""]]
-    while len(rows) > 1 and len(rows[0]) == 1:  # a line above the header
+    while len(rows) > 1 and (len(rows[0]) == 1 or rows[1][0].strip() == rows[0][0].strip()):  # a line above the header
         rows.pop(0)
     header = [name.strip() for name in rows[0]]
     frame = pd.DataFrame([row for row in rows[1:] if len(row) == len(header)], columns=header)
