@@ -180,7 +180,7 @@ def fill(folder, limit):
             store.flush()
 
 
-@pytest.mark.parametrize("limit", [18_000, 40_000])
+@pytest.mark.parametrize("limit", [24_000, 40_000])
 def test_a_full_disk_is_a_named_error_and_finished_rows_are_kept(tmp_path, limit):
     """A file may grow to `limit` bytes: single rows fit, a pack of 64 does not."""
     with pytest.raises(OutputError, match="File too large; the rows written before are kept"):

@@ -153,7 +153,7 @@ def as_parquet(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
             pa.array([str(k) for k in range(n)]), pa.array([b"\xff"] * n), pa.array([[1.0]] * n), pa.array([{"a": 1}] * n),
             pa.nulls(n), pa.array([True] * n), pa.array([2**62] * n), pa.array([np.nan] * n), pa.array([None] * n, pa.string()),
             pa.array(np.arange(n), pa.duration("s")), pa.array(["x" * 100_000] * n).dictionary_encode(),
-            pa.array([0.5] * n, pa.float16()),
+            pa.array(np.full(n, 0.5, dtype=np.float16)),
             pa.array([1] * n, pa.decimal128(38, 0)), pa.array(np.arange(n), pa.timestamp("ns", "Asia/Tokyo")),
         ]  # fmt: skip
         table = table.set_column(i, table.column_names[i], other[int(rng.integers(len(other)))])
