@@ -45,6 +45,7 @@ def measured(*paths):
 
 
 def test_a_stray_cell_far_below_a_sheet_is_said_before_the_sheet_is_read(tmp_path):
+    pytest.importorskip("xlsxwriter")
     sheet = pd.DataFrame(100.0, index=pd.bdate_range("2020-01-01", periods=30, name="date"), columns=["INDEX", *"ABCD"])
     path = tmp_path / "prices.xlsx"
     with pd.ExcelWriter(path, engine="xlsxwriter") as book:
@@ -161,5 +162,7 @@ def test_an_infinite_level_of_an_index_is_refused_however_it_is_read(write):
 
 
 def test_a_small_storm_of_bad_files():
+    pytest.importorskip("xlsxwriter")
+    pytest.importorskip("python_calamine")
     given = argparse.Namespace(seed=5, first=0, count=250, jobs=1)
     assert [outcome for outcome in outcomes(files.trial, given, 300.0) if outcome.wrong] == []
