@@ -111,18 +111,20 @@ def test_a_damaged_state_is_said_and_learned_anew(tmp_path: Path) -> None:
     orders_for(PANEL.rows(0, 50), "pa", ACCOUNT, state=tmp_path)
     whole = orders_for(PANEL.rows(0, 51), "pa", ACCOUNT).to_csv()
     good = (tmp_path / FILE).read_bytes()
-    told = json.loads(good)
+    head, text = good.split(b"\n")
+    told = json.loads(head)
     for bad in (
         b"",
         b"\xff\xfe",
         good[: len(good) // 2],
         b"[]",
         b"{}",
-        json.dumps({**told, "format": 7}).encode(),
-        json.dumps({**told, "rows": "many"}).encode(),
-        json.dumps({**told, "checkpoint": "{}"}).encode(),
-        json.dumps({**told, "by_row": "%%%"}).encode(),
-        json.dumps({**told, "by_name": None}).encode(),
+        json.dumps({**told, "format": 7}).encode() + b"\n" + text,
+        json.dumps({**told, "rows": "many"}).encode() + b"\n" + text,
+        head + b"\n{}",
+        head,
+        json.dumps({**told, "by_row": "%%%"}).encode() + b"\n" + text,
+        json.dumps({**told, "by_name": None}).encode() + b"\n" + text,
     ):
         (tmp_path / FILE).write_bytes(bad)
         plan = orders_for(PANEL.rows(0, 51), "pa", ACCOUNT, state=tmp_path)
@@ -135,8 +137,8 @@ def test_the_state_is_the_checkpoint_of_a_paper_account(tmp_path: Path) -> None:
     from tracker_strategies.papertrade.deciding.checkpoint import Checkpoint
 
     orders_for(PANEL, "ensemble", ACCOUNT, state=tmp_path / "new" / "folder")
-    told = json.loads((tmp_path / "new" / "folder" / FILE).read_text())
-    point = Checkpoint.from_text(told["checkpoint"])
+    head, text = (tmp_path / "new" / "folder" / FILE).read_text().split("\n")
+    told, point = json.loads(head), Checkpoint.from_text(text)
     assert point.bar.date == PANEL.dates[-1]
     assert told["session"] == PANEL.day(-1)
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == [FILE]

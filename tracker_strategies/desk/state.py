@@ -26,7 +26,7 @@ from tracker_strategies.research.learning import learn
 from tracker_strategies.strategies.tracker import Tracker
 
 FILE = "state.json"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ class StateFolder:
         if not file.exists():
             return None, ""
         try:
-            told = json.loads(file.read_text(encoding="utf-8"))
+            head, _, checkpoint = file.read_text(encoding="utf-8").partition("\n")
+            told = json.loads(head)
             if told["format"] != FORMAT:
                 return None, f"it has another format ({told['format']})"
             bound, rows, data = told["bound_to"], int(told["rows"]), str(told["data"])
@@ -78,7 +79,7 @@ class StateFolder:
                 return None, LATER
             if panel.rows(0, rows).fingerprint() != data:
                 return None, _changed(panel, rows, *digests)
-            return (Checkpoint.from_text(str(told["checkpoint"])), rows - 1), ""
+            return (Checkpoint.from_text(checkpoint), rows - 1), ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, binascii.Error) as problem:
             return None, f"it cannot be read ({' '.join(str(problem).split()) or type(problem).__name__})"
 
@@ -96,11 +97,12 @@ class StateFolder:
             "data": panel.fingerprint(),
             "by_row": base64.b64encode(by_row.astype("<u8").tobytes()).decode(),
             "by_name": base64.b64encode(by_name.astype("<u8").tobytes()).decode(),
-            "checkpoint": text,
         }
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            replace_file(self.folder / FILE, json.dumps(told).encode())
+            replace_file(
+                self.folder / FILE, f"{json.dumps(told)}\n{text}".encode()
+            )  # two lines: in one, the longer would be escaped
         except OSError as problem:
             why = problem.strerror or problem
             raise OutputError(f"cannot keep the state in {self.folder}: {why}; choose another folder") from None
