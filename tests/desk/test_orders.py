@@ -455,6 +455,8 @@ def test_index_weights_are_known_by_the_names_of_brokers() -> None:
     assert "index weights: BF.B is BF-B in the data, BRK.B is BRK-B in the data" in other.notes
     with pytest.raises(ParameterError, match=r"index_weights contain BRK\.B and BRK-B, which are one name; keep one"):
         orders_for(PANEL, "replicate", ACCOUNT, index_weights={**weights, "BRK.B": 0.0})
+    with pytest.raises(ParameterError, match=r"index_weights contain BRK B and BRK\.B, which are one name; keep one"):
+        orders_for(PANEL, "replicate", ACCOUNT, index_weights={**spelt, "BRK B": 0.0})
     with pytest.raises(ParameterError, match=r"with a positive sum, got \{KO: -0\.1\}"):
         orders_for(PANEL, "replicate", ACCOUNT, index_weights={**weights, "KO": -0.1})
 

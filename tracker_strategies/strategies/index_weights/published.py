@@ -149,9 +149,10 @@ def _as_in_the_data(
         if called[name] != name:
             renamed[name] = called[name]
     for row in rows.values() if renamed else ():
-        twice = next((name for name in row if name in renamed and renamed[name] in row), None)
-        if twice is not None:
-            raise ParameterError(f"index_weights contain {twice} and {renamed[twice]}, which are one name; keep one")
+        first: dict[Any, Any] = {}
+        for name in row:
+            if (other := first.setdefault(called[name], name)) != name:
+                raise ParameterError(f"index_weights contain {name} and {other}, which are one name; keep one")
     return {date: {called[name]: weight for name, weight in row.items()} for date, row in rows.items()}, renamed
 
 
