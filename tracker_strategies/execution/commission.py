@@ -185,4 +185,4 @@ def _simple_costs(scheme: Any, slippage: float) -> CostModel:
 def cost_settings(broker: Any) -> tuple[Any, ...]:
     """Everything about a broker that says what an order costs."""
     p, schemes = broker.p, broker.comminfo
-    return (p.filler, p.slip_perc, p.slip_fixed, p.slip_open, p.slip_out, *map(id, schemes.values()))
+    return (p.filler, p.slip_perc, p.slip_fixed, p.slip_open, p.slip_out, *schemes.values())

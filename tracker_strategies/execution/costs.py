@@ -66,6 +66,12 @@ class CostModel:
         return 0.5 * float(buy + sell), 0.5 * float(buy - sell)
 
     @cached_property
+    def sides(self) -> tuple[float, float]:
+        """Cash that a unit of value takes when it is bought, and brings when it is sold, per-share fees aside."""
+        even, odd = self.even_odd
+        return 1.0 + even + odd, 1.0 - even + odd
+
+    @cached_property
     def proportional(self) -> bool:
         """Whether costs grow in proportion to what is traded: no minimum, nothing unknown."""
         return not self.min_fee

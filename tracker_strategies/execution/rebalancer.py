@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy, dscal
+from scipy.linalg.blas import dasum, daxpy, ddot, dscal
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.plan_errors import diagnose
-from tracker_strategies.execution.sums import absolute, affordable_scale, affordable_scale_by_name, inner, scaled, total
+from tracker_strategies.execution.sums import affordable_scale, affordable_scale_by_name, ones, scaled, total
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -39,7 +39,7 @@ _BISECTIONS = 50
 _NEAR = 1e-12
 #: What sums of sizes may differ from plain sums by rounding; more of it is a number below zero.
 _ROUNDING = 1e-12
-ZERO = np.zeros(())  # spares numpy the conversion
+ZERO, TINY = np.zeros(()), np.array(DUST)  # spare numpy the conversion
 Outcome = tuple[float, float, float]
 
 
@@ -107,11 +107,20 @@ class Rebalancer:
             cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
             sizes = np.maximum(sizes + pending, 0.0)
         held = sizes * prices
-        have, whole = total(held), total(weights)
-        fits = weights.shape == held.shape == prices.shape != (0,)
-        positive = absolute(weights) <= whole + _ROUNDING and absolute(held) <= have + _ROUNDING * have
-        if not (positive and fits and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9):
+        shape, costs = held.shape, self.costs
+        if not (weights.shape == shape == prices.shape and held.size):
             diagnose(weights, sizes, prices, cash)
+        unit = ones(len(held))
+        have: float = ddot(held, unit)
+        whole: float = ddot(weights, unit)
+        positive = dasum(weights) <= whole + _ROUNDING and dasum(held) <= have + _ROUNDING * have
+        if not (positive and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9):
+            diagnose(weights, sizes, prices, cash)
+        if tradable is None and not keep and costs.proportional and costs.by_value:
+            change = self._plain(weights, whole, sizes, held, have, prices, cash)
+            if change is not None:
+                return change
+            held = sizes * prices
         return self._affordable(weights, whole, sizes, held, have, prices, cash, tradable, keep)
 
     def fit(
@@ -159,20 +168,51 @@ class Rebalancer:
         """The same where all sells can be made, shares are fractions and costs depend on the value traded alone; and what the
         orders do: change of cash, value traded and costs.
         """
-        buys, charged = np.maximum(deltas, ZERO), self.costs.charged
-        bought, net = inner(buys, prices), inner(deltas, prices)
-        outcome: Outcome = charged(net, 2.0 * bought - net)
-        reserve = 0.1 * DUST * (abs(cash) + outcome[1])
-        if cash + outcome[0] >= reserve:
-            return deltas, outcome
-        sold, need = bought - net, -charged(bought, bought)[0]
-        s = min(1.0, max(0.0, (cash + charged(-sold, sold)[0] - reserve) / need)) if need > 0.0 else 0.0
+        n, costs = len(deltas), self.costs
+        if not n:
+            return deltas, costs.charged(0.0, 0.0)
+        buys = np.maximum(deltas, ZERO)
+        bought: float = ddot(buys, prices)
+        sold = bought - ddot(deltas, prices)
+        takes, brings = costs.sides
+        need, room = takes * bought, cash + brings * sold - 0.1 * DUST * (abs(cash) + bought + sold)
+        if need <= room:
+            return deltas, costs.charged(bought - sold, bought + sold)
+        s = max(0.0, room / need) if need > 0.0 else 0.0
         some = deltas.copy()
-        if len(some):
-            daxpy(buys, some, len(some), s - 1.0)
-        return some, charged(s * bought - sold, s * bought + sold)
+        daxpy(buys, some, n, s - 1.0)
+        return some, costs.charged(s * bought - sold, s * bought + sold)
 
     # -- pieces ----------
+
+    def _plain(
+        self,
+        weights: FloatArray,
+        whole: float,
+        sizes: FloatArray,
+        held: FloatArray,
+        have: float,
+        prices: FloatArray,
+        cash: float,
+    ) -> FloatArray | None:
+        """The plan at s* where every name trades and costs are a share of the value traded, in fractions of the account; None if
+        it cannot be paid for when rid of dust. `held` is overwritten.
+        """
+        value, (even, odd) = cash + have, self.costs.even_odd
+        held, have = dscal(1.0 / value, held), have / value
+        s, _, size, gross = affordable_scale(weights, held, whole, have, 1.0 - DUST, even, odd)
+        change: FloatArray = weights / prices
+        none = weights <= TINY
+        np.putmask(change, none, ZERO)  # a target below rounding is none, and its position is sold in full
+        change = dscal(s * value, change)
+        change -= sizes
+        small = (size <= TINY) > none  # a change below rounding is no trade
+        if b"\x01" in small.tobytes():  # any() takes ten times as long
+            change[small] = 0.0
+        # Else what the search for s has added up tells what the plan costs.
+        elif cash / value - (1.0 + odd) * (s * whole - have) - even * gross >= 0.5 * DUST and dasum(change) < np.inf:
+            return change
+        return change if cash + self.costs.cash_flow(change, prices) >= 0.0 else None
 
     def _affordable(
         self,
@@ -187,25 +227,10 @@ class Rebalancer:
         keep: float,
     ) -> FloatArray:
         """The plan at s*, if it can be paid for when rid of dust; in all other cases bisection on s."""
-        value, costs, part = cash + have, self.costs, 1.0 - keep
+        value, part = cash + have, 1.0 - keep
         dust, goal = DUST * value, scaled(weights, value)
-        want, limit = goal / prices, np.array(dust)
-        none = goal <= limit
-        np.putmask(want, none, ZERO)  # a target below rounding is none, and its position is sold in full
-        if free is None and part == 1.0 and costs.proportional and costs.by_value:
-            s, _, size, gross = affordable_scale(goal, held, whole * value, have, value - dust, *costs.even_odd)
-            change: FloatArray = dscal(s, want)
-            change -= sizes
-            small = (size <= limit) > none  # a change below rounding is no trade
-            if b"\x01" in small.tobytes():  # any() takes ten times as long
-                change[small] = 0.0
-            # Else what the search for s has added up tells what the plan costs.
-            elif cash + costs.charged(s * whole * value - have, gross)[0] >= 0.5 * dust and absolute(change) < np.inf:
-                return change
-            if cash + costs.cash_flow(change, prices) >= 0.0:
-                return change
-            want = goal / prices
-            want[none] = 0.0
+        want = goal / prices
+        want[goal <= dust] = 0.0
 
         def plan_at(s: float, worth: FloatArray | None = None) -> FloatArray:
             target = scaled(want, s)

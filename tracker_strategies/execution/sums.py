@@ -77,7 +77,9 @@ def affordable_scale(
         slope = rise + even * ddot(np.sign(gap), goal)
         if not slope > 0.0:
             break
-        before, s = s, max(0.0, s - over / slope)
+        before, s = s, s - over / slope
+        if s < 0.0:
+            s = 0.0
         daxpy(goal, gap, n, s - before)
         gross = dasum(gap)
     return s, gap, np.abs(gap), gross

@@ -128,8 +128,8 @@ class TrackerRoute:
         self._broker.submit_basket(self._basket(None))
 
     def _basket(self, deltas: FloatArray | None) -> Basket:
-        bar, gate = self.strategy.bar, self.strategy.gate
-        return Basket(self, gate.now(), bar.close, deltas)
+        strategy = self.strategy
+        return Basket(self, strategy.gate.now(), strategy.tracker.bar.close, deltas)
 
     def wanted(self, basket: Basket, cash: float, spare: float = 0.0, checked: float = 0.0) -> FloatArray | None:
         """What a basket trades, now that the bar of its fill is there. None when there is no new bar yet.

@@ -168,8 +168,7 @@ class _Account:
 
     def __init__(self, costs: CostModel, held: FloatArray) -> None:
         self._charged, (self._even, self._odd) = costs.charged, costs.even_odd
-        # Cash that a unit of value takes when bought and brings when sold.
-        self._buy, self._sell = 1.0 + self._even + self._odd, 1.0 - self._even + self._odd
+        self._buy, self._sell = costs.sides
         self._zero = np.zeros(len(held))
         self.held, self.have, self.cash = held, total(held), 1.0 - total(held)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 from typing import Any
 
 import backtrader as bt
@@ -55,6 +56,16 @@ class HostedStrategy(bt.Strategy):
         """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
         if qorders or qtrades or self._orderspending or self._tradespending or hears_cash(self):
             super()._notify(list(qorders), list(qtrades))
+
+    def forward(self, value: float = nan, size: int = 1) -> None:
+        """A bar more in every line; backtrader finds the end of its lines by an exception."""
+        for line in self.lines.lines:
+            line.forward(value, size=size)
+
+    def _next_analyzers(self, minperstatus: int, once: bool = False) -> None:
+        """The analyzers' turn. Without any, backtrader finds that out by an exception."""
+        if len(self.analyzers):
+            super()._next_analyzers(minperstatus, once)
 
     def clear(self) -> None:
         """End of a bar. backtrader keeps all it has announced for ever, and looks at it no more; orders of the fast lane go."""

@@ -43,6 +43,8 @@ class Basket:
 
     def __init__(self, route: Any, when: float, closes: FloatArray, deltas: FloatArray | None = None) -> None:
         self.route, self.when, self.closes, self.deltas = route, when, closes, deltas
+        #: Whether it fills at the closes at which it was submitted.
+        self.at_close = deltas is not None
         #: Ordinary orders made of it that are still to be filled.
         self.orders: list[Any] = []
 
@@ -50,11 +52,6 @@ class Basket:
     def owner(self) -> Any:
         """The strategy."""
         return self.route.strategy
-
-    @property
-    def at_close(self) -> bool:
-        """Whether it fills at the closes at which it was submitted."""
-        return self.deltas is not None
 
     def stamp(self) -> None:
         """Write down where the feeds stand: ordinary orders carry the date and price of their submission."""
@@ -118,7 +115,7 @@ def session_end(data: Any, when: float) -> float:
 
 def tradable_prices(bar: Any, kind: str, deltas: FloatArray) -> FloatArray:
     """Opens or closes of a bar for these orders. An unlisted name has no price, and no order either."""
-    prices: FloatArray = getattr(bar, kind)
+    prices: FloatArray = bar.open if kind == "open" else bar.close
     return prices if bar.age is None else np.where(deltas != 0.0, prices, 0.0)
 
 

@@ -167,7 +167,7 @@ class BasketBroker(BasketQueue):
             self._baskets.append(basket)  # no new bar yet
             return
         costs = route.impact or self.costs
-        bar, at_close = self.gate.read(), basket.at_close
+        bar, at_close, owner = self.gate.read(), basket.at_close, basket.owner
         quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)
         flow, traded, paid = route.outcome_at(deltas, quoted, costs) or costs.outcome(deltas, quoted)
         if traded and self.cash + flow < 0.0:  # money was taken out in the meantime
@@ -175,7 +175,6 @@ class BasketBroker(BasketQueue):
             flow, traded, paid = costs.outcome(deltas, quoted)
         if not traded:
             return  # passive: no order at all
-        owner = basket.owner
         before = (owned.sizes, owned.cost.copy()) if (heard := listens(owner)) else None
         self.cash += flow
         owned.apply(deltas, costs.fill_prices(deltas, quoted))
