@@ -54,6 +54,7 @@ class PanelClock:
     def __init__(self, panel: MarketPanel) -> None:
         self.panel = panel
         self.when = array("d", backtrader_dates(panel.dates).tobytes())
+        self._last = len(self.when) - 1
         self.columns = PanelColumns(panel, self.when)
         self.leader: PanelFeed | None = None
         #: The assets, when only the targets were added to the cerebro.
@@ -80,7 +81,8 @@ class PanelClock:
         self.live = True
         self.moved = moved = self.ahead != math.inf
         if moved:
-            self.go_to(self.row + 1)
+            self.row = row = self.row + 1
+            self.ahead = self.when[row + 1] if row < self._last else math.inf
         return moved
 
     def step_back(self) -> None:
@@ -92,7 +94,7 @@ class PanelClock:
     def go_to(self, row: int) -> None:
         """Move to a row."""
         self.row = row
-        self.ahead = self.when[row + 1] if row + 1 < len(self.when) else math.inf
+        self.ahead = self.when[row + 1] if row < self._last else math.inf
 
 
 class PanelColumns:

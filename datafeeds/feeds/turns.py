@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 #: What the loop asks of a feed on every bar. A feed with an answer of its own keeps its turn.
 _ASKED = ("advance_peek", "advance")
+#: What the loop does on every bar, and need not where there are no timers and writers.
+_LOOP = ("_runonce", "_check_timers", "_next_writers")
 
 
 class TurnsOfClocks:
     """Stands in for ``Cerebro._runonce`` during a run: the same calls in the same order to everybody but the feeds that follow
-    another one of their clock. On a bar these would answer with the date of that one, and do nothing.
+    another one of their clock, and timers and writers that do not exist. On a bar these feeds would answer with the date of that
+    one, and do nothing.
 
     Parameters
     ----------
@@ -31,8 +34,8 @@ class TurnsOfClocks:
 
     @classmethod
     def give(cls, cerebro: Any, kind: type[PanelFeed]) -> None:
-        """Let a cerebro take turns by clocks in its next run, unless it has a loop of its own."""
-        if type(cerebro)._runonce is bt.Cerebro._runonce and "_runonce" not in cerebro.__dict__:
+        """Let a cerebro take turns by clocks in its next run, unless it has a loop of its own, or a part of one."""
+        if not any(getattr(type(cerebro), name) is not getattr(bt.Cerebro, name) or name in cerebro.__dict__ for name in _LOOP):
             cerebro._runonce = cls(cerebro, kind)
 
     def __call__(self, runstrats: list[Any]) -> None:
@@ -63,7 +66,8 @@ class TurnsOfClocks:
     def _bar(self, now: float, runstrats: list[Any]) -> bool:
         """Everybody else's turn on a bar; False when somebody has asked to stop."""
         cerebro = self._cerebro
-        cerebro._check_timers(runstrats, now, cheat=True)
+        if cerebro._timerscheat:
+            cerebro._check_timers(runstrats, now, cheat=True)
         if cerebro.p.cheat_on_open:
             for strategy in runstrats:
                 strategy._oncepost_open()
@@ -72,12 +76,14 @@ class TurnsOfClocks:
         cerebro._brokernotify()
         if cerebro._event_stop:
             return False
-        cerebro._check_timers(runstrats, now, cheat=False)
+        if cerebro._timers:
+            cerebro._check_timers(runstrats, now, cheat=False)
         for strategy in runstrats:
             strategy._oncepost(now)
             if cerebro._event_stop:
                 return False
-            cerebro._next_writers(runstrats)
+            if cerebro.runwriters:
+                cerebro._next_writers(runstrats)
         return True
 
     def _follows(self, data: Any, present: set[int]) -> bool:

@@ -39,7 +39,7 @@ _BISECTIONS = 50
 _NEAR = 1e-12
 #: What sums of sizes may differ from plain sums by rounding; more of it is a number below zero.
 _ROUNDING = 1e-12
-ZERO, TINY = np.zeros(()), np.array(DUST)  # spare numpy the conversion
+ZERO, ONE, TINY = np.zeros(()), np.ones(()), np.array(DUST)  # spare numpy the conversion
 Outcome = tuple[float, float, float]
 
 
@@ -202,13 +202,14 @@ class Rebalancer:
         held, have = dscal(1.0 / value, held), have / value
         s, _, size, gross = affordable_scale(weights, held, whole, have, 1.0 - DUST, even, odd)
         change: FloatArray = weights / prices
-        none = weights <= TINY
-        np.putmask(change, none, ZERO)  # a target below rounding is none, and its position is sold in full
+        if weights.item(weights.argmin()) <= DUST:
+            none = weights <= TINY
+            np.putmask(change, none, ZERO)  # a target below rounding is none, and its position is sold in full
+            np.putmask(size, none, ONE)
         change = dscal(s * value, change)
         change -= sizes
-        small = (size <= TINY) > none  # a change below rounding is no trade
-        if b"\x01" in small.tobytes():  # any() takes ten times as long
-            change[small] = 0.0
+        if size.item(size.argmin()) <= DUST:  # a change below rounding is no trade
+            change[size <= DUST] = 0.0
         # Else what the search for s has added up tells what the plan costs.
         elif cash / value - (1.0 + odd) * (s * whole - have) - even * gross >= 0.5 * DUST and dasum(change) < np.inf:
             return change

@@ -74,7 +74,7 @@ class TrackerRoute:
         if self._cash is not None:
             self._asked = deltas
         else:
-            self._broker.submit_basket(self._basket(deltas))
+            self._broker.submit_basket(Basket(self, self.strategy.gate.now(), self.strategy.tracker.bar.close, deltas))
 
     def close(self, bar: Any) -> None:
         """Close of a bar: the tracker decides, knowing what is booked with its fills; then it waits for the open if it has to."""
@@ -95,7 +95,7 @@ class TrackerRoute:
             raise AccountError(f"on {day} withdrawals and losses had used up the account: {problem}") from None
         self._due = (flow, self.value()) if flow else None
         if tracker.waits or (flows is not None and tracker.fill is not FillMode.CLOSE):
-            self.await_open()
+            self._broker.submit_basket(Basket(self, self.strategy.gate.now(), bar.close))
 
     def book_flow(self) -> None:
         """The broker's turn on a bar begins: book what is due with its fills."""
@@ -122,14 +122,6 @@ class TrackerRoute:
                 if p.size != held.get(data, 0.0)
             )
         )
-
-    def await_open(self) -> None:
-        """Stand in the queue with what is to be sent at the next open."""
-        self._broker.submit_basket(self._basket(None))
-
-    def _basket(self, deltas: FloatArray | None) -> Basket:
-        strategy = self.strategy
-        return Basket(self, strategy.gate.now(), strategy.tracker.bar.close, deltas)
 
     def wanted(self, basket: Basket, cash: float, spare: float = 0.0, checked: float = 0.0) -> FloatArray | None:
         """What a basket trades, now that the bar of its fill is there. None when there is no new bar yet.

@@ -8,7 +8,7 @@ from typing import Any
 
 import backtrader as bt
 
-from tracker_strategies.execution.basket.listeners import hears_cash
+from tracker_strategies.execution.basket.listeners import ears_of
 from tracker_strategies.execution.basket.orders import BasketOrder
 from tracker_strategies.execution.fill_prices import require_opens
 from tracker_strategies.execution.gate import Bar, PriceGate
@@ -54,7 +54,7 @@ class HostedStrategy(bt.Strategy):
 
     def _notify(self, qorders: Sequence[Any] = (), qtrades: Sequence[Any] = ()) -> None:
         """Tell of orders, trades, cash and value; skipped when there is nothing to tell or nobody to hear it."""
-        if qorders or qtrades or self._orderspending or self._tradespending or hears_cash(self):
+        if qorders or qtrades or self._orderspending or self._tradespending or ears_of(self).cash:
             super()._notify(list(qorders), list(qtrades))
 
     def forward(self, value: float = nan, size: int = 1) -> None:
@@ -75,7 +75,8 @@ class HostedStrategy(bt.Strategy):
         if self._tradespending:
             self._tradespending: list[Any] = []
 
-    def _is_new(self, bar: Bar) -> bool:
+    def is_new(self, bar: Bar) -> bool:
+        """Whether a bar is another one than the latest that was decided on."""
         last = self.tracker.bar
         if bar is last or bar is self.gate.nothing:
             return False
@@ -84,7 +85,7 @@ class HostedStrategy(bt.Strategy):
     def bar_at_open(self) -> Bar | None:
         """The bar whose open has come, before its close is known to the strategy; None when there is no new one."""
         bar = self.gate.read()
-        if not self._is_new(bar):
+        if not self.is_new(bar):
             return None
         if not self._rows and self.tracker.waits:
             require_opens(bar, self.symbols)

@@ -277,7 +277,7 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
     def next(self) -> None:
         """Close of a bar."""
         bar = self.gate.read()
-        self.new_bar = self._is_new(bar)
+        self.new_bar = self.is_new(bar)
         if self.signal_lines is not None:
             self.tracker.signal = self._read_lines
         if self.new_bar:

@@ -119,6 +119,16 @@ class Tracker(MarketFills):
 
     def decide(self, bar: Bar, route: OrderRoute, *, due: bool = True) -> None:
         """Decide at the close of a bar that was learned from, if a rebalance is due."""
+        if self._all_at_open and bar.age is None and self.universe.active is None:
+            # The usual case: every name trades, and only cash is a limit. It is what follows, without the questions.
+            self.acts, self._owed, self._decided = due, False, None
+            if due:
+                self._sizes = sizes = route.sizes()
+                pending = route.pending()
+                self._decided = self.rebalancer.plan(self.wish, sizes, bar.close, route.cash(), pending=pending)
+                if pending is not None:
+                    self._sizes = None
+            return
         if (gone := self.universe.gone) is not None:
             for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
                 self.universe.booked_out(bar, i, float(route.sizes()[i]))

@@ -14,11 +14,12 @@ from typing import Any, cast
 import backtrader as bt
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import ddot
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.basket.basket import Basket, fill_columns, tradable_prices
 from tracker_strategies.execution.basket.kept_orders import KeptOrders
-from tracker_strategies.execution.basket.listeners import listens, watches_trades
+from tracker_strategies.execution.basket.listeners import ears_of
 from tracker_strategies.execution.basket.orders import filled_basket
 from tracker_strategies.execution.basket.part import Part
 from tracker_strategies.execution.basket.positions import PositionArrays, Positions
@@ -26,7 +27,6 @@ from tracker_strategies.execution.basket.queue import BasketQueue
 from tracker_strategies.execution.commission import TrackerCommission, costs_of, is_simple
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.order_route import Fills
-from tracker_strategies.execution.sums import inner
 
 FloatArray = NDArray[np.float64]
 
@@ -134,7 +134,8 @@ class BasketBroker(BasketQueue):
         owned = self.owned
         if datas is not None or owned is None:
             return super()._get_value(datas, lever)
-        self._take_in(datas)
+        if self._cash_addition or self.paid_in != self._paid_in:
+            self._take_in(datas)
         while self._cash_addition:
             extra = self._cash_addition.popleft()
             self._fundshares += extra / self._fundval
@@ -160,35 +161,42 @@ class BasketBroker(BasketQueue):
     # -- the lane ----------
 
     def _fill(self, basket: Basket) -> None:
-        owned, route = self.owned, basket.route
+        owned, route, bar, at_close = self.owned, basket.route, self.gate.read(), basket.at_close
         assert owned is not None
-        deltas = route.wanted(basket, self.cash)
-        if deltas is None:
-            self._baskets.append(basket)  # no new bar yet
+        if basket.deltas is not None:
+            deltas = route.affordable(basket.deltas, basket.closes, self.cash)
+            quoted = np.where(deltas != 0.0, basket.closes, 0.0)
+        elif route.strategy.is_new(bar):
+            deltas = route.asked(self.cash, bar)
+            if deltas is None:
+                return
+            quoted = bar.open if bar.age is None else tradable_prices(bar, "open", deltas)
+        else:
+            self._baskets.append(basket)
             return
         costs = route.impact or self.costs
-        bar, at_close, owner = self.gate.read(), basket.at_close, basket.owner
-        quoted = tradable_prices(bar, "open", deltas) if not at_close else np.where(deltas != 0.0, basket.closes, 0.0)
         flow, traded, paid = route.outcome_at(deltas, quoted, costs) or costs.outcome(deltas, quoted)
         if traded and self.cash + flow < 0.0:  # money was taken out in the meantime
             deltas = route.affordable(deltas, quoted, self.cash)
             flow, traded, paid = costs.outcome(deltas, quoted)
         if not traded:
             return  # passive: no order at all
-        before = (owned.sizes, owned.cost.copy()) if (heard := listens(owner)) else None
+        owner = route.strategy
+        ears = ears_of(owner)
+        before = (owned.sizes, owned.cost.copy()) if ears.orders else None
         self.cash += flow
         owned.apply(deltas, costs.fill_prices(deltas, quoted))
         when = basket.when if at_close else self.gate.now()
         mine = Fills(traded, paid, partial(fill_columns, deltas, quoted, when, costs))
         others = self._filled.get(id(owner))
         self._filled[id(owner)] = mine if others is None else others + mine
-        self.orders.complete = heard
-        if heard and before is not None:
+        self.orders.complete = ears.orders
+        if before is not None:
             done = filled_basket(self, basket, mine.columns(), before, bar)
             self.orders.owe(done)
             # In the ordinary broker's words: all submitted, all accepted, all completed.
             notices = done.notices(bt.Order.Submitted, bt.Order.Accepted, bt.Order.Completed)
-            if watches_trades(owner) or owner.cerebro.p.quicknotify:
+            if ears.trades or owner.cerebro.p.quicknotify:
                 self.notifs.extend(notices)  # the long way, on which backtrader keeps its trades
             else:
                 owner._orderspending.extend(notices)
@@ -251,7 +259,7 @@ def takes_lane(broker: Any) -> bool:
 
 def worth(sizes: FloatArray, prices: FloatArray) -> float:
     """Value of positions; a name without a price (NaN) is not held."""
-    held = inner(sizes, prices)
+    held: float = ddot(sizes, prices)
     if held != held:
         own = sizes != 0.0
         held = float(sizes[own].dot(prices[own]))

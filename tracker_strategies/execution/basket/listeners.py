@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import backtrader as bt
 from backtrader.lineiterator import LineIterator
@@ -23,23 +23,27 @@ _BLIND_OBSERVERS = {
 }
 
 
-def listens(strategy: Any) -> bool:
-    """Whether anybody would notice the orders of a strategy: itself, an analyzer or an observer. Asked once per run."""
-    return _ears(strategy)[0]
+class Ears(NamedTuple):
+    """What somebody listens to: the strategy itself, an analyzer or an observer.
+
+    Attributes
+    ----------
+    orders : bool
+        Whether anybody would notice its orders.
+    trades : bool
+        Whether anybody follows its trades (openings and closings of positions).
+    cash : bool
+        Whether a listener is notified of cash, value and fund value on every bar.
+    """
+
+    orders: bool
+    trades: bool
+    cash: bool
 
 
-def watches_trades(strategy: Any) -> bool:
-    """Whether anybody follows its trades (openings and closings of positions)."""
-    return _ears(strategy)[1]
-
-
-def hears_cash(strategy: Any) -> bool:
-    """Whether a listener is notified of cash, value and fund value on every bar."""
-    return _ears(strategy)[2]
-
-
-def _ears(strategy: Any) -> tuple[bool, bool, bool]:
-    ears: tuple[bool, bool, bool] | None = getattr(strategy, "_ears", None)
+def ears_of(strategy: Any) -> Ears:
+    """Who listens to a strategy. Worked out once per run."""
+    ears: Ears | None = getattr(strategy, "_ears", None)
     if ears is None:
         analyzers = list(_with_children([*strategy.analyzers, *strategy._slave_analyzers]))
 
@@ -47,7 +51,7 @@ def _ears(strategy: Any) -> tuple[bool, bool, bool]:
             return any(_overrides([strategy], bt.Strategy, m) or _overrides(analyzers, bt.Analyzer, m) for m in methods)
 
         trades = any(not _is_blind(o) for o in strategy._lineiterators[LineIterator.ObsType]) or anybody("notify_trade")
-        ears = strategy._ears = (trades or anybody("notify_order"), trades, anybody("notify_cashvalue", "notify_fund"))
+        ears = strategy._ears = Ears(trades or anybody("notify_order"), trades, anybody("notify_cashvalue", "notify_fund"))
     return ears
 
 
