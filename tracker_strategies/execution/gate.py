@@ -97,7 +97,7 @@ class PriceGate(Protocol):
 def no_bar(n_assets: int, n_targets: int) -> Bar:
     """A bar on which nothing is known yet."""
     prices = np.full(n_assets, np.nan)
-    return Bar(np.datetime64("NaT"), prices, prices, np.full(n_targets, np.nan), None, fresh=False)
+    return Bar(np.datetime64("NaT", "s"), prices, prices, np.full(n_targets, np.nan), None, fresh=False)
 
 
 class PanelGate:

@@ -22,7 +22,7 @@ def first_date(given: Any) -> np.datetime64 | None:
     try:
         found = np.datetime64(given, "ns")
     except (TypeError, ValueError):
-        found = np.datetime64("NaT")
+        found = np.datetime64("NaT", "s")
     if np.isnat(found):
         raise ParameterError(f"trade_from={given!r} must be a date such as 2020-01-31")
     return found

@@ -132,7 +132,7 @@ def _checked(given: Mapping[Any, Any], each: float = 0.0, period: str = "month")
         try:
             day, value = np.datetime64(date, "D"), float(amount)
         except (TypeError, ValueError):
-            day, value = np.datetime64("NaT"), np.nan
+            day, value = np.datetime64("NaT", "s"), np.nan
         if np.isnat(day) or not np.isfinite(value):
             raise ParameterError(
                 f"flows has {date!r}: {amount!r}; each entry must be a date and an amount, such as 2024-01-31: 1000"
