@@ -7,6 +7,8 @@ import pytest
 
 from tests.markets import random_panel
 from tracker_strategies.algorithms import AdaGrad, CappedSimplex, FeasibleSet, Hyperplane, RealSpace, Simplex, SparseAdaGrad
+from tracker_strategies.algorithms.gradient._full_metric import FullMetric
+from tracker_strategies.algorithms.numerics.lapack import shortest_solution
 from tracker_strategies.research import replay
 
 
@@ -70,3 +72,12 @@ def test_the_strategy_on_an_equal_weighted_index_makes_no_error() -> None:
     equal = type(panel)(panel.dates, panel.symbols, panel.close, panel.targets, level[:, None])
     decisions = replay(equal, "adagrad", {"fill": "close"}).decisions
     np.testing.assert_allclose(decisions, 1.0 / 8.0, rtol=0, atol=1e-14)
+
+
+def test_a_direction_that_is_rounding_is_no_direction() -> None:
+    """Versions of LAPACK differ in how far from zero a singular value of zero comes out."""
+    s = np.array([1.0, 0.5, 5.0 * 3 * np.finfo(float).eps])
+    metric = FullMetric(s, np.eye(3), delta=0.0)
+    np.testing.assert_array_equal(metric.divide(np.ones(3)), [1.0, 2.0, 0.0])
+    singular = np.diag(s)
+    np.testing.assert_allclose(shortest_solution(singular, np.ones(3)), [1.0, 2.0, 0.0], rtol=0, atol=1e-14)

@@ -12,6 +12,7 @@ import numpy as np
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.gradient._regularisers import Regulariser, l2_step, ridge
 from tracker_strategies.algorithms.gradient.metric_projections import project_simplex_full_metric
+from tracker_strategies.algorithms.numerics.lapack import NOISE
 from tracker_strategies.algorithms.sets.feasible import FeasibleSet, Hyperplane, RealSpace, Simplex
 from tracker_strategies.errors import ParameterError
 
@@ -61,7 +62,7 @@ class FullMetric:
 
     def divide(self, v: Array) -> Array:
         """Return H^{-1} v for v in the range of the root; its part outside is rounding and is dropped."""
-        inside = self.s > self.s.shape[0] * np.finfo(float).eps * float(self.s.max())
+        inside = self.s > NOISE * self.s.shape[0] * float(self.s.max())
         c = np.divide(self.Q.T @ v, self.delta + self.s, out=np.zeros(v.shape[0]), where=inside)
         return np.asarray(self.Q @ c)
 

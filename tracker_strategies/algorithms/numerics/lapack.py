@@ -35,6 +35,9 @@ def add_gram(a: Array, rows: Array, alpha: float, beta: float, *, lower: bool) -
         raise RuntimeError("BLAS worked on a copy: the matrix is not a contiguous Fortran view")
 
 
+NOISE = 10.0 * float(np.finfo(float).eps)
+"""Singular values below n times this share of the largest are zero. What should be zero came out as 0.2 n eps of it with one
+version of LAPACK and as 1.1 n eps with another; taken for a direction it spoils the solution."""
 NO_SIGNAL = 1e-300
 REGULAR = 1e-9
 """Least pivot of a matrix, as a share of its largest entry, for which Cholesky is as good as the singular value decomposition."""
@@ -55,4 +58,4 @@ def shortest_solution(K: Array, right: Array) -> Array:
     """Return the shortest z of those with the least error in K z = right."""
     if not (np.isfinite(K).all() and np.isfinite(right).all()):  # LAPACK would print a line of its own
         raise np.linalg.LinAlgError("the moments are not finite: there is no solution")
-    return np.asarray(np.linalg.lstsq(K, right, rcond=None)[0], dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(K, right, rcond=NOISE * len(K))[0], dtype=np.float64)
