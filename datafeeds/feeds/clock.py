@@ -51,6 +51,9 @@ class PanelClock:
     1
     """
 
+    row: int
+    ahead: float
+
     def __init__(self, panel: MarketPanel) -> None:
         self.panel = panel
         self.when = array("d", backtrader_dates(panel.dates).tobytes())

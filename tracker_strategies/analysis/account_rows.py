@@ -16,7 +16,7 @@ from tracker_strategies.analysis.metrics import carried_to_close
 from tracker_strategies.analysis.order_log import order_table
 from tracker_strategies.analysis.record import RunRecord
 from tracker_strategies.execution.account_watch import AccountWatch
-from tracker_strategies.execution.order_reader import OrderReader
+from tracker_strategies.execution.basket.order_reader import OrderReader
 from tracker_strategies.execution.order_route import Fills
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.tracker_route import TrackerRoute

@@ -20,18 +20,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dasum, daxpy, ddot, dscal
+from scipy.linalg.blas import dasum, ddot
 
 from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.plan_errors import diagnose
-from tracker_strategies.execution.sums import affordable_scale, affordable_scale_by_name, ones, scaled, total
+from tracker_strategies.execution.sums import DUST, affordable_scale, affordable_scale_by_name, ones, scaled, total
+from tracker_strategies.execution.usual_case import plan_of_all, shrunk
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-#: Share of the account kept aside against rounding: thousands of fills, each off by one unit in the last place, stay below it.
-DUST = 1e-11
 #: Targets that miss a whole lot by less than this (in lots) count as that lot: they are held already, up to rounding.
 LOT_SLACK = 1e-6
 _BISECTIONS = 50
@@ -39,8 +38,6 @@ _BISECTIONS = 50
 _NEAR = 1e-12
 #: What sums of sizes may differ from plain sums by rounding; more of it is a number below zero.
 _ROUNDING = 1e-12
-ZERO, ONE, TINY = np.zeros(()), np.ones(()), np.array(DUST)  # spare numpy the conversion
-Outcome = tuple[float, float, float]
 
 
 def _least(values: FloatArray) -> float:
@@ -117,7 +114,7 @@ class Rebalancer:
         if not (positive and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9):
             diagnose(weights, sizes, prices, cash)
         if tradable is None and not keep and costs.proportional and costs.by_value:
-            change = self._plain(weights, whole, sizes, held, have, prices, cash)
+            change = plan_of_all(weights, whole, sizes, held, prices, cash, costs)
             if change is not None:
                 return change
             held = sizes * prices
@@ -143,7 +140,7 @@ class Rebalancer:
             sizes = np.maximum(sizes + np.minimum(pending, 0.0), 0.0)
         held = unchanged or bool(_least(sizes + deltas) >= 0.0)
         if self.costs.by_value and not self.lot:
-            return self.shrunk(deltas if held else np.maximum(deltas, -sizes), prices, cash)[0]
+            return shrunk(deltas if held else np.maximum(deltas, -sizes), prices, cash, self.costs)[0]
         outcome = self.costs.outcome(deltas, prices)
         reserve = 0.1 * DUST * (abs(cash) + outcome[1])
         if held and cash + outcome[0] >= reserve:
@@ -164,56 +161,7 @@ class Rebalancer:
         need, budget = -self.costs.cash_flow(buys, prices), cash + self.costs.cash_flow(sells, prices)
         return scaled(min(1.0, max(0.0, (budget - reserve) / need))) if need > 0.0 else scaled(0.0)
 
-    def shrunk(self, deltas: FloatArray, prices: FloatArray, cash: float) -> tuple[FloatArray, Outcome]:
-        """The same where all sells can be made, shares are fractions and costs depend on the value traded alone; and what the
-        orders do: change of cash, value traded and costs.
-        """
-        n, costs = len(deltas), self.costs
-        if not n:
-            return deltas, costs.charged(0.0, 0.0)
-        buys = np.maximum(deltas, ZERO)
-        bought: float = ddot(buys, prices)
-        sold = bought - ddot(deltas, prices)
-        takes, brings = costs.sides
-        need, room = takes * bought, cash + brings * sold - 0.1 * DUST * (abs(cash) + bought + sold)
-        if need <= room:
-            return deltas, costs.charged(bought - sold, bought + sold)
-        s = max(0.0, room / need) if need > 0.0 else 0.0
-        some = deltas.copy()
-        daxpy(buys, some, n, s - 1.0)
-        return some, costs.charged(s * bought - sold, s * bought + sold)
-
     # -- pieces ----------
-
-    def _plain(
-        self,
-        weights: FloatArray,
-        whole: float,
-        sizes: FloatArray,
-        held: FloatArray,
-        have: float,
-        prices: FloatArray,
-        cash: float,
-    ) -> FloatArray | None:
-        """The plan at s* where every name trades and costs are a share of the value traded, in fractions of the account; None if
-        it cannot be paid for when rid of dust. `held` is overwritten.
-        """
-        value, (even, odd) = cash + have, self.costs.even_odd
-        held, have = dscal(1.0 / value, held), have / value
-        s, _, size, gross = affordable_scale(weights, held, whole, have, 1.0 - DUST, even, odd)
-        change: FloatArray = weights / prices
-        if weights.item(weights.argmin()) <= DUST:
-            none = weights <= TINY
-            np.putmask(change, none, ZERO)  # a target below rounding is none, and its position is sold in full
-            np.putmask(size, none, ONE)
-        change = dscal(s * value, change)
-        change -= sizes
-        if size.item(size.argmin()) <= DUST:  # a change below rounding is no trade
-            change[size <= DUST] = 0.0
-        # Else what the search for s has added up tells what the plan costs.
-        elif cash / value - (1.0 + odd) * (s * whole - have) - even * gross >= 0.5 * DUST and dasum(change) < np.inf:
-            return change
-        return change if cash + self.costs.cash_flow(change, prices) >= 0.0 else None
 
     def _affordable(
         self,

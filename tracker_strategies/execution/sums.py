@@ -12,6 +12,8 @@ from scipy.linalg.blas import dasum, daxpy, ddot, dscal
 
 FloatArray = NDArray[np.float64]
 
+#: Share of the account kept aside against rounding: thousands of fills, each off by one unit in the last place, stay below it.
+DUST = 1e-11
 _ONES: dict[int, FloatArray] = {}
 _STEPS = 60
 

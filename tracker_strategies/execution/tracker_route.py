@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tracker_strategies.errors import AccountError
 from tracker_strategies.execution.basket.basket import Basket
+from tracker_strategies.execution.basket.order_reader import OrderReader
 from tracker_strategies.execution.basket.part import Part
 from tracker_strategies.execution.holdings.flows import Flows, closed, opened, worth_at_open
-from tracker_strategies.execution.order_reader import OrderReader
 from tracker_strategies.execution.order_route import Fills
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.volume.liquidity import Impact

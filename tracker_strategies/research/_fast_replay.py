@@ -24,8 +24,7 @@ from datafeeds import MarketPanel
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.keeper import NEAR
-from tracker_strategies.execution.rebalancer import DUST
-from tracker_strategies.execution.sums import affordable_scale, scaled, total
+from tracker_strategies.execution.sums import DUST, affordable_scale, scaled, total
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.tracker import Tracker
 

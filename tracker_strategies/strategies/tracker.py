@@ -97,9 +97,6 @@ class Tracker(MarketFills):
         self._base: Bar | None = None  # the bar that the next return is measured from
         self._span = 0  # bars since
         self._changed = self._owed = self._again = self._curing = self.acts = False
-        self._decided: FloatArray | None = None
-        self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
-        self._all_at_open = keeper is None and liquidity is None and fill is FillMode.NEXT_OPEN
         self.begin_fills()
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
@@ -120,14 +117,7 @@ class Tracker(MarketFills):
     def decide(self, bar: Bar, route: OrderRoute, *, due: bool = True) -> None:
         """Decide at the close of a bar that was learned from, if a rebalance is due."""
         if self._all_at_open and bar.age is None and self.universe.active is None:
-            # The usual case: every name trades, and only cash is a limit. It is what follows, without the questions.
-            self.acts, self._owed, self._decided = due, False, None
-            if due:
-                self._sizes = sizes = route.sizes()
-                pending = route.pending()
-                self._decided = self.rebalancer.plan(self.wish, sizes, bar.close, route.cash(), pending=pending)
-                if pending is not None:
-                    self._sizes = None
+            self._decide_on_all(bar, route, due)
             return
         if (gone := self.universe.gone) is not None:
             for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():

@@ -3,7 +3,7 @@ from .basket import fill_columns as fill_columns
 from .basket import tradable_prices as tradable_prices
 from .broker import BasketBroker as BasketBroker
 from .broker import host as host
-from .listeners import hears_cash as hears_cash
+from .listeners import ears_of as ears_of
 from .orders import BasketOrder as BasketOrder
 from .part import Part as Part
 from .part import share_of as share_of

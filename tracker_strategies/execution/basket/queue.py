@@ -106,8 +106,7 @@ class BasketQueue(bt.brokers.BackBroker):
     def book_flows(self) -> None:
         """Book what trackers know to be paid in or taken out with these fills."""
         for tracker in self._trackers:
-            if tracker.route.flows is not None:
-                tracker.route.book_flow()
+            tracker.route.book_flow()
 
     def pay_in(self, part: Part, amount: float, value: float) -> None:
         """Book money that comes in (+) or goes out (-) for a tracker's part while the account is worth so much."""

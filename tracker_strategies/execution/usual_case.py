@@ -1,0 +1,65 @@
+"""The usual case of a rebalance: every name trades, shares are fractions of any size, and costs are a share of the value traded.
+
+Then the plan at the factor s* of :mod:`~tracker_strategies.execution.rebalancer`, and what is left of it at other prices, take a
+handful of sums. They are asked for on every bar.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dasum, daxpy, ddot, dscal
+
+from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.sums import DUST, affordable_scale
+
+FloatArray = NDArray[np.float64]
+Outcome = tuple[float, float, float]
+
+ZERO, ONE, TINY = np.zeros(()), np.ones(()), np.array(DUST)  # spare numpy the conversion
+
+
+def plan_of_all(
+    weights: FloatArray, whole: float, sizes: FloatArray, held: FloatArray, prices: FloatArray, cash: float, costs: CostModel
+) -> FloatArray | None:
+    """Shares to buy and sell for these weights, of sum `whole`; None if that cannot be paid for when rid of dust.
+
+    All is worked out in fractions of the account. `held`, the values of the positions, is overwritten.
+    """
+    have = ddot(sizes, prices)
+    value, (even, odd) = cash + have, costs.even_odd
+    held, have = dscal(1.0 / value, held), have / value
+    s, _, size, gross = affordable_scale(weights, held, whole, have, 1.0 - DUST, even, odd)
+    change: FloatArray = weights / prices
+    if weights.item(weights.argmin()) <= DUST:
+        none = weights <= TINY
+        np.putmask(change, none, ZERO)  # a target below rounding is none, and its position is sold in full
+        np.putmask(size, none, ONE)
+    change = dscal(s * value, change)
+    change -= sizes
+    if size.item(size.argmin()) <= DUST:  # a change below rounding is no trade
+        change[size <= DUST] = 0.0
+    # Else what the search for s has added up tells what the plan costs.
+    elif cash / value - (1.0 + odd) * (s * whole - have) - even * gross >= 0.5 * DUST and dasum(change) < np.inf:
+        return change
+    return change if cash + costs.cash_flow(change, prices) >= 0.0 else None
+
+
+def shrunk(deltas: FloatArray, prices: FloatArray, cash: float, costs: CostModel) -> tuple[FloatArray, Outcome]:
+    """These orders at other prices, buys by one common factor if the cash no longer suffices; and what they do there: change of
+    cash, value traded and costs. No sell is larger than what is held.
+    """
+    n = len(deltas)
+    if not n:
+        return deltas, costs.charged(0.0, 0.0)
+    buys = np.maximum(deltas, ZERO)
+    bought: float = ddot(buys, prices)
+    sold = bought - ddot(deltas, prices)
+    takes, brings = costs.sides
+    need, room = takes * bought, cash + brings * sold - 0.1 * DUST * (abs(cash) + bought + sold)
+    if need <= room:
+        return deltas, costs.charged(bought - sold, bought + sold)
+    s = max(0.0, room / need) if need > 0.0 else 0.0
+    some = deltas.copy()
+    daxpy(buys, some, n, s - 1.0)
+    return some, costs.charged(s * bought - sold, s * bought + sold)
