@@ -46,7 +46,7 @@ def tracking(market: MarketPanel) -> dict[str, Any]:
     later = second / market.close[half]
     level[half:] = market.close[half:] @ later * (level[half] / (market.close[half] @ later))
     panel = replace(market, target_close=level[:, None])
-    days = str(market.dates[0].astype("datetime64[D]") - 1), str(market.dates[half].astype("datetime64[D]"))
+    days = str(market.dates[0].astype("datetime64[D]") - np.timedelta64(1, "D")), str(market.dates[half].astype("datetime64[D]"))
     known = {day: weights / weights.sum() for day, weights in zip(days, (first, second), strict=True)}
     guess = np.exp(OFF * rng.standard_normal(n))
     rows = {

@@ -22,7 +22,7 @@ LEVEL = MARKET.close @ SHARES
 #: A market whose index holds these shares from the first bar to the last.
 PANEL = replace(MARKET, target_close=LEVEL[:, None])
 DAYS = [str(day.astype("datetime64[D]")) for day in PANEL.dates]
-BEFORE = str(PANEL.dates[0].astype("datetime64[D]") - 1)
+BEFORE = str(PANEL.dates[0].astype("datetime64[D]") - np.timedelta64(1, "D"))
 
 
 def weights(row):
@@ -93,7 +93,7 @@ def test_weights_of_the_future_change_nothing_before_their_bar(strategy):
 def test_replay_cerebro_and_paper_account_agree_while_names_come_and_go(strategy):
     panel = random_panel(22, 6, seed=3, ohlc=True, gaps=True)
     known = {
-        str(panel.dates[0].astype("datetime64[D]") - 1): dict.fromkeys(panel.symbols, 1 / 6),
+        str(panel.dates[0].astype("datetime64[D]") - np.timedelta64(1, "D")): dict.fromkeys(panel.symbols, 1 / 6),
         str(panel.dates[9].astype("datetime64[D]")): dict(zip(panel.symbols, (0.5, 0.1, 0.1, 0.1, 0.1, 0.1), strict=True)),
     }
     check_strategy(strategy, panel, {"index_weights": known}, only=["parity", "paper", "feed_order"])
@@ -169,7 +169,7 @@ def test_a_paper_account_takes_weights_without_dates_as_those_before_its_first_s
         start=DAYS[30],
     )
     (date,) = made.config.params["index_weights"]
-    assert date == str(PANEL.dates[30].astype("datetime64[D]") - 1)
+    assert date == str(PANEL.dates[30].astype("datetime64[D]") - np.timedelta64(1, "D"))
     for rows in (31, 32):
         PaperAccount(made.folder).step(PANEL.rows(0, rows))
     with made.journal(readonly=True) as journal:

@@ -115,7 +115,7 @@ class WallClock:
         closed = int(np.searchsorted(rows, newest, side="right"))
         moment = str(self._now())[:10]
         # Kiritimati is 14 hours ahead: a bar may be dated one day after UTC's, never two.
-        if closed < len(rows) and rows[-1] > str(np.datetime64(moment) + 1):
+        if closed < len(rows) and rows[-1] > str(np.datetime64(moment) + np.timedelta64(1, "D")):
             raise StaleDataError(
                 f"the source has a session of {rows[-1]}, but by this computer's clock it is {moment}: the clock "
                 "or the source is wrong. Nothing was ingested; set the clock (or correct the source) and step again"

@@ -109,7 +109,8 @@ def settled_weights(
             f"index_weights have their own dates, so --weights-known-from {known_from} would have no effect; omit it"
         )
     if "" in rows:  # a row counts from the bar after its date
-        rows = {str(np.datetime64(_day(today if known_from is None else known_from)) - 1): rows[""]}
+        known = np.datetime64(_day(today if known_from is None else known_from))
+        rows = {str(known - np.timedelta64(1, "D")): rows[""]}
     rows, renamed = _as_in_the_data(rows, symbols, spelling or Spelling())
     found: dict[str, dict[str, float]] = {}
     sums, outside = [], dict[str, float]()

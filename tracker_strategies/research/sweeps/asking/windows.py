@@ -118,7 +118,7 @@ def _rows(dates: Dates, words: str) -> tuple[int, int]:
     try:
         start = int(np.searchsorted(dates, np.datetime64(first, "ns"))) if first else 0
         # The last date counts with all bars of its day.
-        stop = int(np.searchsorted(dates, np.datetime64(last, "D") + 1)) if last else len(dates)
+        stop = int(np.searchsorted(dates, np.datetime64(last, "D") + np.timedelta64(1, "D"))) if last else len(dates)
     except ValueError:
         raise ParameterError(f"window {words!r} contains something that is not a date such as 2015-01-01") from None
     if stop - start < 3:
