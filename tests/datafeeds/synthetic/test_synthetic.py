@@ -320,6 +320,7 @@ def test_frequency_and_start_are_kept():
         ({"freq": "nonsense"}, "nonsense"),
         ({"start": "someday"}, "someday"),
         ({"start": "2015-01-02T00:00Z"}, "time zone"),
+        ({"n_bars": 98_280}, "outside the years 1678 to 2261; ask for fewer bars"),
     ],
 )
 def test_impossible_wishes_are_refused_by_name(options, says):
