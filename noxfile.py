@@ -22,8 +22,9 @@ def quick(session: nox.Session, *more: str) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """The quick tests with the newest versions of everything."""
+    """The types, which a newer numpy or scipy may tell otherwise, and the quick tests, with the newest versions of everything."""
     session.install("-e", ".[dev]")
+    session.run("python", "-m", "mypy")
     quick(session)
 
 

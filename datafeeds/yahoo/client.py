@@ -37,12 +37,13 @@ except ImportError as error:
         f"Yahoo prices need the package yfinance ({error}); install it with: pip install 'backtrader-index-tracker[yahoo]'"
     ) from None
 
+_Session: Any = curl.Session  # generic in some versions only
 CHART_PATH = "/v8/finance/chart/"
 #: After so many tickers in a row without any answer the network is down, and the rest is not asked for.
 GIVE_UP_AFTER = 3
 
 
-class YahooSession(curl.Session):  # type: ignore[type-arg]
+class YahooSession(_Session):
     """The HTTP session that yfinance is given: it bounds every wait and notes what the chart endpoint answered."""
 
     def __init__(self, **options: Any) -> None:

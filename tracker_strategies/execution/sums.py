@@ -82,7 +82,7 @@ def affordable_scale(
         before, s = s, s - over / slope
         if s < 0.0:
             s = 0.0
-        daxpy(goal, gap, n, s - before)
+        daxpy(goal, gap, a=s - before)
         gross = dasum(gap)
     return s, gap, np.abs(gap), gross
 

@@ -61,5 +61,5 @@ def shrunk(deltas: FloatArray, prices: FloatArray, cash: float, costs: CostModel
         return deltas, costs.charged(bought - sold, bought + sold)
     s = max(0.0, room / need) if need > 0.0 else 0.0
     some = deltas.copy()
-    daxpy(buys, some, n, s - 1.0)
+    daxpy(buys, some, a=s - 1.0)
     return some, costs.charged(s * bought - sold, s * bought + sold)

@@ -205,7 +205,7 @@ class _Account:
         room, need = cash + sold * self._sell - 0.1 * DUST * (abs(cash) + gross), bought * self._buy
         if need > room:
             part = max(0.0, room / need)
-            daxpy(np.maximum(gap, self._zero), gap, len(gap), part - 1.0)
+            daxpy(np.maximum(gap, self._zero), gap, a=part - 1.0)
             bought *= part
         np.add(held, gap, out=out)
         if move is not None:

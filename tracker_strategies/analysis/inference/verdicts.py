@@ -286,6 +286,6 @@ def holm(p: FloatArray) -> FloatArray:
 
 def _unknown(name: str, u: FloatArray, reference: str, objective: Objective) -> Judged:
     """Too few bars to say anything."""
-    own = float(figure(u.mean() if len(u) else np.array(math.nan), len(u), objective))
+    own = float(figure(np.asarray(u.mean() if len(u) else math.nan), len(u), objective))
     nothing = Versus(reference, math.nan, math.nan, math.nan, 1.0, 1.0, OPEN)
     return Judged(name, own, math.nan, math.nan, True, None if name == reference else nothing)

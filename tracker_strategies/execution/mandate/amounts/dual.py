@@ -174,4 +174,5 @@ def newton(H: FloatArray, right: FloatArray, singular: float = 1e-13) -> FloatAr
         return None
     if any(p * p <= singular * h for p, h in zip(factor.diagonal().tolist(), H.diagonal().tolist(), strict=True)):
         return None
-    return x  # type: ignore[no-any-return]
+    solution: FloatArray = x
+    return solution

@@ -96,7 +96,7 @@ def _investable(bar: Bar, stage: Stage, turnover: float) -> float:
     sums = np.vstack([np.hstack([rows, -rows]), np.ones(2 * n)])
     limits = np.append(room, turnover) + _ROUNDING
     found = linprog(np.hstack([-one, one]), sums, limits, bounds=bounds, method="highs")
-    return float(h.sum() - found.fun) if found.status == 0 else -1.0
+    return float(h.sum() - found.fun) if found.status == 0 and found.fun is not None else -1.0
 
 
 def _whole(bar: Bar, support: BoolArray) -> Stage:
