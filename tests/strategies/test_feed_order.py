@@ -16,7 +16,7 @@ from tracker_strategies.algorithms import AlphaSignal, Linear, NegativeLogReturn
 from tracker_strategies.research import replay
 from tracker_strategies.runner import backtest
 from tracker_strategies.strategies import STRATEGIES, EnsembleTracker
-from tracker_strategies.strategies.name_order import order_by_symbol
+from tracker_strategies.strategies.feeds import order_by_symbol
 from tracker_strategies.strategies.registry import default_params
 from tracker_strategies.testing import check_strategy
 

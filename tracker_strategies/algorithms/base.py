@@ -258,7 +258,7 @@ class OnlineAlgorithm(Stateful, ABC):
     # ------------------------------------------------------------------ checks
 
     def _vector(self, x: Any) -> Array:
-        if not (type(x) is np.ndarray and x.dtype is FLOAT64 and x.flags.c_contiguous):
+        if not (type(x) is np.ndarray and x.dtype is FLOAT64 and x.strides == (8,)):
             x = real_array("x", x, InputError)
         if x.shape != (self.n_assets,):
             raise InputError(f"x must have shape ({self.n_assets},), one return per asset, got {x.shape}")

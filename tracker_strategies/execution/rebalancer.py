@@ -114,7 +114,7 @@ class Rebalancer:
         if not (positive and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9):
             diagnose(weights, sizes, prices, cash)
         if tradable is None and not keep and costs.proportional and costs.by_value:
-            change = plan_of_all(weights, whole, sizes, held, prices, cash, costs)
+            change = plan_of_all(weights, whole, sizes, held, have, prices, cash, costs)
             if change is not None:
                 return change
             held = sizes * prices

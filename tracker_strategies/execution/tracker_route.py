@@ -79,10 +79,11 @@ class TrackerRoute:
     def close(self, bar: Any) -> None:
         """Close of a bar: the tracker decides, knowing what is booked with its fills; then it waits for the open if it has to."""
         tracker, flows, flow = self.strategy.tracker, self.flows, 0.0
-        if flows is not None and tracker.bar is None:
-            flows.check(bar.date, bar.date + np.timedelta64(40_000, "D"), limited=tracker.liquidity is not None)
-        elif flows is not None and tracker.fill is FillMode.CLOSE:
-            flow = flows.due(tracker.bar.date, bar.date)
+        if flows is not None:
+            if tracker.bar is None:
+                flows.check(bar.date, bar.date + np.timedelta64(40_000, "D"), limited=tracker.liquidity is not None)
+            elif tracker.fill is FillMode.CLOSE:
+                flow = flows.due(tracker.bar.date, bar.date)
         try:
             if flow:
                 closed(tracker, bar, self, flow)
@@ -190,14 +191,6 @@ class TrackerRoute:
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
         """What these trades do to the cash."""
         return float(self.strategy.tracker.market.costs.cash_flow(deltas, prices))
-
-    def outcome_at(self, deltas: FloatArray, prices: FloatArray, costs: Any) -> tuple[float, float, float] | None:
-        """What these trades do at these prices and costs, where that has been worked out already for the very same ones."""
-        tracker = self.strategy.tracker
-        if (known := tracker.fitted) is None or known[0] is not deltas or known[1] is not prices:
-            return None
-        outcome: tuple[float, float, float] = known[2]
-        return outcome if tracker.rebalancer.costs is costs else None
 
     @property
     def impact(self) -> Impact | None:

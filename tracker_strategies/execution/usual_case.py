@@ -20,13 +20,19 @@ ZERO, ONE, TINY = np.zeros(()), np.ones(()), np.array(DUST)  # spare numpy the c
 
 
 def plan_of_all(
-    weights: FloatArray, whole: float, sizes: FloatArray, held: FloatArray, prices: FloatArray, cash: float, costs: CostModel
+    weights: FloatArray,
+    whole: float,
+    sizes: FloatArray,
+    held: FloatArray,
+    have: float,
+    prices: FloatArray,
+    cash: float,
+    costs: CostModel,
 ) -> FloatArray | None:
     """Shares to buy and sell for these weights, of sum `whole`; None if that cannot be paid for when rid of dust.
 
-    All is worked out in fractions of the account. `held`, the values of the positions, is overwritten.
+    All is worked out in fractions of the account. `held`, the values of the positions, of sum `have`, is overwritten.
     """
-    have = ddot(sizes, prices)
     value, (even, odd) = cash + have, costs.even_odd
     held, have = dscal(1.0 / value, held), have / value
     s, _, size, gross = affordable_scale(weights, held, whole, have, 1.0 - DUST, even, odd)

@@ -7,6 +7,7 @@ from math import nan
 from typing import Any
 
 import backtrader as bt
+from backtrader.linebuffer import LineBuffer
 
 from tracker_strategies.execution.basket.listeners import ears_of
 from tracker_strategies.execution.basket.orders import BasketOrder
@@ -58,13 +59,18 @@ class HostedStrategy(bt.Strategy):
             super()._notify(list(qorders), list(qtrades))
 
     def forward(self, value: float = nan, size: int = 1) -> None:
-        """A bar more in every line; backtrader finds the end of its lines by an exception."""
+        """A bar more in every line; backtrader finds the end of its lines by an exception, and asks for one thing at a time."""
         for line in self.lines.lines:
-            line.forward(value, size=size)
+            if line.mode == LineBuffer.UnBounded and size == 1:
+                line._idx += 1
+                line.lencount += 1
+                line.array.append(value)
+            else:
+                line.forward(value, size=size)
 
     def _next_analyzers(self, minperstatus: int, once: bool = False) -> None:
         """The analyzers' turn. Without any, backtrader finds that out by an exception."""
-        if len(self.analyzers):
+        if self.analyzers._items:
             super()._next_analyzers(minperstatus, once)
 
     def clear(self) -> None:

@@ -35,9 +35,8 @@ from tracker_strategies.strategies._side import names_positions, signal_of
 from tracker_strategies.strategies.bar_lengths import settle_feeds
 from tracker_strategies.strategies.budget import check_budget
 from tracker_strategies.strategies.compose import in_coordinates, settle_coordinates, settle_mandate
-from tracker_strategies.strategies.feeds import find_assets, find_targets
+from tracker_strategies.strategies.feeds import find_assets, find_targets, known_names
 from tracker_strategies.strategies.index_weights.informed import informed
-from tracker_strategies.strategies.name_order import known_names
 from tracker_strategies.strategies.start import first_date, overnight_of, settle_holdings
 from tracker_strategies.strategies.target import target_of
 from tracker_strategies.strategies.tracker import Tracker

@@ -1,11 +1,16 @@
-"""Which feeds of a run are tracked, and which are invested in."""
+"""Which feeds of a run are tracked, which are invested in, and in which order an algorithm knows them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tracker_strategies.errors import UniverseError
+
+IndexArray = NDArray[np.int64]
 
 
 def find_assets(datas: Sequence[Any], targets: Sequence[Any], wanted: Sequence[str] | str | None = None) -> Sequence[Any]:
@@ -101,3 +106,22 @@ def find_targets(datas: Sequence[Any], wanted: str | Sequence[str] | None) -> li
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         raise UniverseError(f"target: no feed is named {missing[0]!r}; pass target=NAME, one of the {len(names)} feeds {shown}")
     return [known[names.index(name)] for name in asked]
+
+
+def order_by_symbol(symbols: Sequence[str]) -> IndexArray | None:
+    """Positions of the symbols, sorted by name; None where they are sorted already.
+
+    Algorithms decide ties, draw names by lot and add up numbers in the order in which they know the names. One order for all ways
+    to add the feeds makes one outcome.
+    """
+    order = sorted(range(len(symbols)), key=symbols.__getitem__)
+    return None if order == list(range(len(symbols))) else np.array(order)
+
+
+def known_names(symbols: tuple[str, ...], allowed: NDArray[np.bool_], *, by_position: bool) -> IndexArray | None:
+    """Positions of the names that the algorithm knows, in its order; None for all of them as they are."""
+    order = None if by_position else order_by_symbol(symbols)
+    if allowed.all():
+        return order
+    every = np.arange(len(symbols)) if order is None else order
+    return np.asarray(every[allowed[every]])

@@ -17,20 +17,18 @@ from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.mandate.account import AccountState
 from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.execution.order_route import OrderRoute
-from tracker_strategies.execution.overnight import Overnight
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.schedule import Schedule
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe
 from tracker_strategies.execution.volume.liquidity import Liquidity
-from tracker_strategies.execution.volume.market_fills import MarketFills
 from tracker_strategies.strategies.target import Target
+from tracker_strategies.strategies.usual_bar import ONE, UsualBar
 
 FloatArray = NDArray[np.float64]
-ONE = np.ones(())  # spares numpy the conversion
 
 
-class Tracker(MarketFills):
+class Tracker(UsualBar):
     """Learns on every bar, decides when the schedule says so, within the mandate, and trades as the fill mode says.
 
     Parameters
@@ -65,12 +63,11 @@ class Tracker(MarketFills):
         The latest bar.
     start : datetime64 or None
         The first date on which it may decide; on bars before it, it only learns. None: on every bar.
+    overnight : Overnight or None
+        How returns over a night are learned. None: as any other.
     unfilled : float
         Value of orders that the market did not take, of those whose fills are booked on the latest bar.
     """
-
-    start: np.datetime64 | None = None
-    overnight: Overnight | None = None  # how returns over a night are learned; None: as any other
 
     def __init__(
         self,
@@ -101,6 +98,8 @@ class Tracker(MarketFills):
 
     def close(self, bar: Bar, route: OrderRoute) -> None:
         """Close of bar t: learn, decide, and (fill mode ``close``) trade."""
+        if self.close_usual(bar, route):
+            return
         if self.start is not None:
             if bar.date < self.start:
                 self.study(bar)
@@ -116,9 +115,6 @@ class Tracker(MarketFills):
 
     def decide(self, bar: Bar, route: OrderRoute, *, due: bool = True) -> None:
         """Decide at the close of a bar that was learned from, if a rebalance is due."""
-        if self._all_at_open and bar.age is None and self.universe.active is None:
-            self._decide_on_all(bar, route, due)
-            return
         if (gone := self.universe.gone) is not None:
             for i in np.flatnonzero(gone & (route.sizes() > 0.0)).tolist():
                 self.universe.booked_out(bar, i, float(route.sizes()[i]))
@@ -149,9 +145,6 @@ class Tracker(MarketFills):
             return
         decided, self._decided = self._decided, None
         opens, pending = bar.open, route.pending()
-        if self._all_at_open and bar.age is None and pending is None:
-            route.submit(self._all_taken(bar, decided, route))
-            return
         self._owed = self._owed or self._misses(bar, route)
         if self.fill is FillMode.OPEN and not self._resent:
             deltas = self._plan(bar, opens, route, pending, curing=self._curing, again=True)

@@ -50,7 +50,8 @@ class BasketBroker(BasketQueue):
         self.costs = CostModel()
         self.gate: Any = None
         self._baskets: list[Basket] = []
-        self._filled: dict[int, Fills] = {}
+        #: What the fast lane filled on this bar: value traded, what was paid, and what makes the executions.
+        self._filled: list[tuple[float, float, tuple[Any, ...]]] = []
 
     def open_lane(self, part: Part, gate: Any, planned: CostModel | None = None) -> bool:
         """Open the fast lane for the only strategy of a run, whose prices a gate reads and which plans with these costs; False if
@@ -88,7 +89,11 @@ class BasketBroker(BasketQueue):
 
     def filled(self, owner: Any) -> Fills | None:
         """What the fast lane filled for a strategy on this bar."""
-        return self._filled.get(id(owner))
+        fills = None
+        for traded, paid, orders in self._filled if id(owner) in self.parts else ():
+            these = Fills(traded, paid, partial(fill_columns, *orders))
+            fills = these if fills is None else fills + these
+        return fills
 
     # -- backtrader's hooks ----------
 
@@ -108,13 +113,14 @@ class BasketBroker(BasketQueue):
 
     def next(self) -> None:
         """The broker's turn on a bar."""
-        self._filled = {}
+        self._filled.clear()
         if self.owned is not None and self.renew_costs():
             self.leave_lane()
         if self.owned is None:
             super().next()
             return
-        self.book_flows()
+        if self._trackers[0].route.flows is not None:
+            self.book_flows()
         baskets, self._baskets = self._baskets, []
         for basket in baskets:
             self._fill(basket)
@@ -162,37 +168,38 @@ class BasketBroker(BasketQueue):
 
     def _fill(self, basket: Basket) -> None:
         owned, route, bar, at_close = self.owned, basket.route, self.gate.read(), basket.at_close
+        owner, known = route.strategy, None
         assert owned is not None
         if basket.deltas is not None:
             deltas = route.affordable(basket.deltas, basket.closes, self.cash)
             quoted = np.where(deltas != 0.0, basket.closes, 0.0)
-        elif route.strategy.is_new(bar):
-            deltas = route.asked(self.cash, bar)
+        elif not owner.is_new(bar):
+            self._baskets.append(basket)
+            return
+        else:
+            tracker = owner.tracker
+            if route.flows is None and tracker.rebalancer.costs is self.costs:
+                known = tracker.open_usual(bar, owned.sizes, self.cash)
+            deltas = route.asked(self.cash, bar) if known is None else known[0]
             if deltas is None:
                 return
             quoted = bar.open if bar.age is None else tradable_prices(bar, "open", deltas)
-        else:
-            self._baskets.append(basket)
-            return
-        costs = route.impact or self.costs
-        flow, traded, paid = route.outcome_at(deltas, quoted, costs) or costs.outcome(deltas, quoted)
+        costs = self.costs if known is not None else route.impact or self.costs
+        flow, traded, paid = costs.outcome(deltas, quoted) if known is None else known[1]
         if traded and self.cash + flow < 0.0:  # money was taken out in the meantime
             deltas = route.affordable(deltas, quoted, self.cash)
             flow, traded, paid = costs.outcome(deltas, quoted)
         if not traded:
             return  # passive: no order at all
-        owner = route.strategy
         ears = ears_of(owner)
         before = (owned.sizes, owned.cost.copy()) if ears.orders else None
         self.cash += flow
         owned.apply(deltas, costs.fill_prices(deltas, quoted))
         when = basket.when if at_close else self.gate.now()
-        mine = Fills(traded, paid, partial(fill_columns, deltas, quoted, when, costs))
-        others = self._filled.get(id(owner))
-        self._filled[id(owner)] = mine if others is None else others + mine
+        self._filled.append((traded, paid, (deltas, quoted, when, costs)))
         self.orders.complete = ears.orders
         if before is not None:
-            done = filled_basket(self, basket, mine.columns(), before, bar)
+            done = filled_basket(self, basket, fill_columns(deltas, quoted, when, costs), before, bar)
             self.orders.owe(done)
             # In the ordinary broker's words: all submitted, all accepted, all completed.
             notices = done.notices(bt.Order.Submitted, bt.Order.Accepted, bt.Order.Completed)

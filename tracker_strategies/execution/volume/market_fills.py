@@ -14,7 +14,6 @@ from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.rebalancer import Rebalancer
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.universe import Universe
-from tracker_strategies.execution.usual_case import shrunk
 from tracker_strategies.execution.volume.depth import Depth
 from tracker_strategies.execution.volume.liquidity import Liquidity
 
@@ -33,22 +32,18 @@ class MarketFills:
     universe: Universe
     rebalancer: Rebalancer
     fill: FillMode
-    wish: FloatArray
-    acts: bool
     _owed: bool
 
     def begin_fills(self) -> None:
         """Nothing is decided, and nothing under way."""
         self._decided: FloatArray | None = None
         self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
-        #: Whether only cash can keep a decision from being carried out, on a bar with a price of every name.
-        self._all_at_open = self.keeper is None and self.liquidity is None and self.fill is FillMode.NEXT_OPEN
+        #: Whether neither limits nor the market keep a decision from being carried out at the next open, where there is one.
+        self._only_cash = self.keeper is None and self.liquidity is None and self.fill is FillMode.NEXT_OPEN
         self._depth: Depth | None = None  # of the bar that fills
         self._goal: FloatArray | None = None  # shares that orders under way lead to
         self._resent = False  # whether the orders of this bar are the rest of older ones
         self.unfilled = self._left = 0.0
-        #: Orders sent last, the prices they were fitted to, and what they do there: change of cash, value traded and costs.
-        self.fitted: tuple[FloatArray, FloatArray, tuple[float, float, float]] | None = None
 
     def put_off(self) -> None:
         """Give up what was to be sent at the open; the rebalance stays due."""
@@ -85,23 +80,6 @@ class MarketFills:
                 self._goal = None
             elif not self._resent:
                 self._goal = sizes + wanted if pending is None else sizes + pending + wanted
-        return deltas
-
-    def _decide_on_all(self, bar: Bar, route: OrderRoute, due: bool) -> None:
-        """What a tracker does at the close where every name trades, and always has, and only cash is a limit at the open."""
-        self.acts, self._owed, self._decided = due, False, None
-        if due:
-            sizes, pending = route.sizes(), route.pending()
-            self._decided = self.rebalancer.plan(self.wish, sizes, bar.close, route.cash(), pending=pending)
-            self._sizes = sizes if pending is None else None
-
-    def _all_taken(self, bar: Bar, wanted: FloatArray, route: OrderRoute) -> FloatArray:
-        """The same at the open where every name trades and only cash is a limit."""
-        opens, rebalancer, sizes = bar.open, self.rebalancer, route.sizes()
-        if rebalancer.lot or not rebalancer.costs.by_value or sizes is not self._sizes:
-            return rebalancer.fit(wanted, sizes, opens, route.cash(), unchanged=sizes is self._sizes)
-        deltas, outcome = shrunk(wanted, opens, route.cash(), rebalancer.costs)
-        self.fitted = deltas, opens, outcome
         return deltas
 
     def _rest(self, sizes: FloatArray, pending: FloatArray | None) -> FloatArray:
