@@ -29,6 +29,7 @@ class PriceRows:
         self._panel, self._columns = panel, slice(None) if columns is None else np.asarray(columns)
         self.n_names = panel.n_assets if columns is None else len(columns)
         self._direct = panel.complete and columns is None
+        self._closes, self._opens = panel.close, panel.close if panel.open is None else panel.open
         self._close, self._open = np.empty((2, 0, self.n_names))
         self._age: NDArray[np.int64] = np.empty((0, self.n_names), dtype=np.int64)
         self._go_to_start()
@@ -43,8 +44,7 @@ class PriceRows:
         first, None where all have one on this row.
         """
         if self._direct:
-            close = self._panel.close[row]
-            return close, close if self._panel.open is None else self._panel.open[row], None
+            return self._closes[row], self._opens[row], None
         if row < self._begin:
             self._go_to_start()
         while row >= self._end:

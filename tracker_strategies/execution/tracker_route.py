@@ -78,12 +78,9 @@ class TrackerRoute:
 
     def close(self, bar: Any) -> None:
         """Close of a bar: the tracker decides, knowing what is booked with its fills; then it waits for the open if it has to."""
-        tracker, flows, flow = self.strategy.tracker, self.flows, 0.0
-        if flows is not None:
-            if tracker.bar is None:
-                flows.check(bar.date, bar.date + np.timedelta64(40_000, "D"), limited=tracker.liquidity is not None)
-            elif tracker.fill is FillMode.CLOSE:
-                flow = flows.due(tracker.bar.date, bar.date)
+        tracker, flow, paid = self.strategy.tracker, 0.0, False
+        if self.flows is not None:
+            flow, paid = self._flow_at_close(self.flows, bar), tracker.fill is not FillMode.CLOSE
         try:
             if flow:
                 closed(tracker, bar, self, flow)
@@ -94,9 +91,18 @@ class TrackerRoute:
                 raise
             day = str(np.datetime64(bar.date, "D"))
             raise AccountError(f"on {day} withdrawals and losses had used up the account: {problem}") from None
-        self._due = (flow, self.value()) if flow else None
-        if tracker.waits or (flows is not None and tracker.fill is not FillMode.CLOSE):
+        if flow:
+            self._due = flow, self.value()
+        if tracker.waits or paid:
             self._broker.submit_basket(Basket(self, self.strategy.gate.now(), bar.close))
+
+    def _flow_at_close(self, flows: Flows, bar: Any) -> float:
+        """What is paid in or taken out with fills at this close. On the first bar all that is to come is checked."""
+        tracker = self.strategy.tracker
+        if tracker.bar is None:
+            flows.check(bar.date, bar.date + np.timedelta64(40_000, "D"), limited=tracker.liquidity is not None)
+            return 0.0
+        return flows.due(tracker.bar.date, bar.date) if tracker.fill is FillMode.CLOSE else 0.0
 
     def book_flow(self) -> None:
         """The broker's turn on a bar begins: book what is due with its fills."""

@@ -38,20 +38,23 @@ class Basket:
     stamps: list[tuple[float, int]] | None = None
     #: Orders (by id) that were in line when it was submitted.
     ahead: Set[int] = frozenset()
+    #: Ordinary orders made of it that are still to be filled.
+    orders: list[Any]
     #: The broker's turn on which its orders were last fitted to the cash.
     turn: int = -1
 
     def __init__(self, route: Any, when: float, closes: FloatArray, deltas: FloatArray | None = None) -> None:
         self.route, self.when, self.closes, self.deltas = route, when, closes, deltas
-        #: Whether it fills at the closes at which it was submitted.
-        self.at_close = deltas is not None
-        #: Ordinary orders made of it that are still to be filled.
-        self.orders: list[Any] = []
 
     @property
     def owner(self) -> Any:
         """The strategy."""
         return self.route.strategy
+
+    @property
+    def at_close(self) -> bool:
+        """Whether it fills at the closes at which it was submitted."""
+        return self.deltas is not None
 
     def stamp(self) -> None:
         """Write down where the feeds stand: ordinary orders carry the date and price of their submission."""
@@ -61,6 +64,7 @@ class Basket:
     def make_orders(self, deltas: FloatArray) -> list[Any]:
         """Backtrader's own orders for these changes, sells first, as if sent when the basket was submitted."""
         assert self.stamps is not None
+        self.orders = []
         for i in sells_first(deltas).tolist():
             kind = bt.order.BuyOrder if deltas[i] > 0.0 else bt.order.SellOrder
             order = kind(owner=self.owner, data=self.route.assets[i], size=abs(float(deltas[i])))

@@ -167,17 +167,17 @@ class BasketBroker(BasketQueue):
     # -- the lane ----------
 
     def _fill(self, basket: Basket) -> None:
-        owned, route, bar, at_close = self.owned, basket.route, self.gate.read(), basket.at_close
+        owned, route, bar = self.owned, basket.route, self.gate.read()
         owner, known = route.strategy, None
+        tracker, at_close = owner.tracker, basket.deltas is not None
         assert owned is not None
         if basket.deltas is not None:
             deltas = route.affordable(basket.deltas, basket.closes, self.cash)
             quoted = np.where(deltas != 0.0, basket.closes, 0.0)
-        elif not owner.is_new(bar):
-            self._baskets.append(basket)
+        elif bar is tracker.bar:
+            self._baskets.append(basket)  # no new bar yet
             return
         else:
-            tracker = owner.tracker
             if route.flows is None and tracker.rebalancer.costs is self.costs:
                 known = tracker.open_usual(bar, owned.sizes, self.cash)
             deltas = route.asked(self.cash, bar) if known is None else known[0]
