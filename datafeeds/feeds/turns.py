@@ -12,14 +12,13 @@ if TYPE_CHECKING:
 
 #: What the loop asks of a feed on every bar. A feed with an answer of its own keeps its turn.
 _ASKED = ("advance_peek", "advance")
-#: What the loop does on every bar, and need not where there are no timers and writers.
+#: The loop, and parts of it that are left out while there are no timers or writers. A cerebro with one of its own keeps its loop.
 _LOOP = ("_runonce", "_check_timers", "_next_writers")
 
 
 class TurnsOfClocks:
     """Stands in for ``Cerebro._runonce`` during a run: the same calls in the same order to everybody but the feeds that follow
-    another one of their clock, and timers and writers that do not exist. On a bar these feeds would answer with the date of that
-    one, and do nothing.
+    another one of their clock. On a bar these would answer with the date of that one, and do nothing.
 
     Parameters
     ----------

@@ -292,7 +292,7 @@ def _check_dates(start: str, freq: str, n_bars: int) -> NDArray[np.datetime64]:
     first, last = dates[0].year, dates[-1].year
     if first < 1678 or last > 2261:  # nanoseconds reach no farther, and numpy would wrap around silently
         raise DataError(
-            f"{n_bars} bars with freq={freq!r} go from {first} to {last}, outside the years 1678 to 2261; ask for fewer bars, or "
-            "for shorter ones (freq='1min')"
+            f"{n_bars} bars with freq={freq!r} go from {first} to {last}, outside the years 1678 to 2261; choose another "
+            "start, fewer bars, or shorter ones (freq='1min')"
         )
     return dates.to_numpy(dtype="datetime64[ns]")

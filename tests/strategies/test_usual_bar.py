@@ -9,7 +9,10 @@ import pytest
 from datafeeds import IndexData
 from tests.markets import random_panel
 from tracker_strategies import EnsembleTracker, PATracker, TrackingAnalyzer, charge
+from tracker_strategies.errors import InputError
+from tracker_strategies.execution import FillMode, Mandate
 from tracker_strategies.execution.costs import CostModel
+from tracker_strategies.execution.mandate.keeper import Keeper
 from tracker_strategies.research import replay
 from tracker_strategies.strategies.tracker import Tracker
 from tracker_strategies.strategies.usual_bar import UsualBar
@@ -57,7 +60,7 @@ class Hears(bt.Analyzer):
 def outcome(panel, strategy, params, *, lazy, listener):
     cerebro = bt.Cerebro(stdstats=False)
     IndexData(panel).add_to(cerebro, lazy=lazy)
-    cerebro.broker.setcash(1_000_000)
+    cerebro.broker.setcash(1_000_000.0)
     charge(cerebro.broker, CostModel(bps=5, slippage_bps=2))
     cerebro.addstrategy(strategy, **params)
     cerebro.addanalyzer(TrackingAnalyzer, _name="tracking")
@@ -76,7 +79,6 @@ def outcome(panel, strategy, params, *, lazy, listener):
 
 
 def same(ours, theirs):
-    assert type(ours) is type(theirs)
     if isinstance(ours, dict):
         assert ours.keys() == theirs.keys()
         for key in ours:
@@ -85,7 +87,7 @@ def same(ours, theirs):
         assert len(ours) == len(theirs)
         for mine, other in zip(ours, theirs, strict=True):
             same(mine, other)
-    elif isinstance(ours, float):
+    elif isinstance(ours, float | int):
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-6, nan_ok=True)
     else:
         assert ours == theirs
@@ -113,7 +115,7 @@ def test_both_ways_end_alike(monkeypatch, panel, strategy, params, listener):
     monkeypatch.setattr(UsualBar, "_takes_short_way", False)
     monkeypatch.setattr(Tracker, "_takes_short_way", False)
     monkeypatch.setattr(UsualBar, "open_usual", lambda self, bar, sizes, cash: None)
-    same(short, outcome(panel, strategy, params, lazy=False, listener=listener))
+    same(short, outcome(panel, strategy, params, lazy=True, listener=listener))
 
 
 def taken(monkeypatch):
@@ -155,3 +157,67 @@ def test_the_replay_decides_alike_on_both(monkeypatch):
     long = replay(PLAIN, "pa", {"eps": 0.0}, costs=CostModel(bps=5), orders=True)
     np.testing.assert_array_equal(short.decisions, long.decisions)
     np.testing.assert_array_equal(short.value, long.value)
+
+
+class NeverOpens(Tracker):
+    """Gives up what it decided."""
+
+    def open(self, bar, route):
+        self._decided = None
+
+
+def own_tracker(change):
+    """A strategy whose tracker is changed after it was made."""
+
+    class Changed(PATracker):
+        @classmethod
+        def make_tracker(cls, p, symbols, costs, n_targets=1):
+            tracker = super().make_tracker(p, symbols, costs, n_targets)
+            change(tracker)
+            return tracker
+
+    return Changed
+
+
+def never_opens(tracker):
+    tracker.__class__ = NeverOpens
+
+
+def equal_by_hand(tracker):
+    tracker._out = lambda weights: np.full(len(weights), 1.0 / len(weights))
+
+
+def capped_later(tracker):
+    tracker.keeper = Keeper(Mandate(max_weight=0.3), PLAIN.symbols)
+
+
+def filled_at_closes(tracker):
+    tracker.fill = FillMode.CLOSE
+
+
+@pytest.mark.parametrize("change", [never_opens, equal_by_hand, capped_later, filled_at_closes])
+def test_a_tracker_that_was_changed_goes_the_long_way(monkeypatch, change):
+    counts = taken(monkeypatch)
+    strategy = own_tracker(change)
+    quick = outcome(PLAIN, strategy, {"eps": 0.0}, lazy=True, listener=False)
+    assert counts == {"close": 0, "open": 0}
+    same(quick, outcome(PLAIN, strategy, {"eps": 0.0, "broker": "ordinary"}, lazy=True, listener=False))
+
+
+def test_a_refused_bar_that_somebody_forgives_counts_as_one_without_a_level(monkeypatch):
+    class Forgives(PATracker):
+        def next(self):
+            learner, refuses = self.algorithm, len(self.data) == 20
+            if refuses:
+                learner.update = lambda *args, **kwargs: learner._norm2(np.full(learner.n_assets, np.nan))
+            try:
+                super().next()
+            except InputError:
+                assert refuses
+            finally:
+                learner.__dict__.pop("update", None)
+
+    params = {"eps": 0.0, "margin": 0.3}
+    short = outcome(PLAIN, Forgives, params, lazy=True, listener=False)
+    monkeypatch.setattr(Tracker, "_takes_short_way", False)
+    same(short, outcome(PLAIN, Forgives, params, lazy=True, listener=False))

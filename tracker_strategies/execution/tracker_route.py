@@ -78,9 +78,9 @@ class TrackerRoute:
 
     def close(self, bar: Any) -> None:
         """Close of a bar: the tracker decides, knowing what is booked with its fills; then it waits for the open if it has to."""
-        tracker, flow, paid = self.strategy.tracker, 0.0, False
+        tracker, flow, flows_at_open = self.strategy.tracker, 0.0, False
         if self.flows is not None:
-            flow, paid = self._flow_at_close(self.flows, bar), tracker.fill is not FillMode.CLOSE
+            flow, flows_at_open = self._flow_at_close(self.flows, bar), tracker.fill is not FillMode.CLOSE
         try:
             if flow:
                 closed(tracker, bar, self, flow)
@@ -93,7 +93,7 @@ class TrackerRoute:
             raise AccountError(f"on {day} withdrawals and losses had used up the account: {problem}") from None
         if flow:
             self._due = flow, self.value()
-        if tracker.waits or paid:
+        if tracker.waits or flows_at_open:
             self._broker.submit_basket(Basket(self, self.strategy.gate.now(), bar.close))
 
     def _flow_at_close(self, flows: Flows, bar: Any) -> float:

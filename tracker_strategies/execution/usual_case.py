@@ -43,9 +43,9 @@ def plan_of_all(
         np.putmask(size, none, ONE)
     change = dscal(s * value, change)
     change -= sizes
-    if size.item(size.argmin()) <= DUST:  # a change below rounding is no trade
+    # What the search for s has added up tells what the plan costs, unless a change is below rounding, and then no trade.
+    if size.item(size.argmin()) <= DUST:
         change[size <= DUST] = 0.0
-    # Else what the search for s has added up tells what the plan costs.
     elif cash / value - (1.0 + odd) * (s * whole - have) - even * gross >= 0.5 * DUST and dasum(change) < np.inf:
         return change
     return change if cash + costs.cash_flow(change, prices) >= 0.0 else None
@@ -53,7 +53,7 @@ def plan_of_all(
 
 def shrunk(deltas: FloatArray, prices: FloatArray, cash: float, costs: CostModel) -> tuple[FloatArray, Outcome]:
     """These orders at other prices, buys by one common factor if the cash no longer suffices; and what they do there: change of
-    cash, value traded and costs. No sell is larger than what is held.
+    cash, value traded and costs. The caller has seen to it that no sell is larger than what is held.
     """
     n = len(deltas)
     if not n:

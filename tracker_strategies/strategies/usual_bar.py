@@ -15,12 +15,15 @@ from tracker_strategies.execution.gate import Bar
 from tracker_strategies.execution.order_route import OrderRoute
 from tracker_strategies.execution.overnight import Overnight
 from tracker_strategies.execution.schedule import Schedule
+from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.execution.usual_case import Outcome, shrunk
 from tracker_strategies.execution.volume.market_fills import MarketFills
 from tracker_strategies.strategies.target import Target
 
 FloatArray = NDArray[np.float64]
 ONE = np.ones(())  # spares numpy the conversion
+#: Steps of the long way that the short one does without. Who puts one of his own on a tracker has it called.
+LONG_WAY = frozenset(("observe", "decide", "open", "_learn", "_plan", "_taken", "_misses", "_in", "_out"))
 
 
 class UsualBar(MarketFills):
@@ -49,21 +52,26 @@ class UsualBar(MarketFills):
         super().__init_subclass__(**options)
         cls._takes_short_way = UsualBar in cls.__bases__
 
+    def _may_be_usual(self) -> bool:
+        """Whether nothing but cash can limit an order for the next open, and no step of the long way is another one than ours."""
+        only_cash = self.keeper is None and self.liquidity is None and self.fill is FillMode.NEXT_OPEN
+        return only_cash and self._takes_short_way and LONG_WAY.isdisjoint(self.__dict__)
+
     def close_usual(self, bar: Bar, route: OrderRoute) -> bool:
         """Learn and decide at the close if the bar is a usual one, and the one before it was; False, and nothing, if not."""
         base = self._base
         if base is None or bar.age is not None or base.age is not None or not bar.fresh or bar.member is not None:
             return False
-        if not self._only_cash or not self._takes_short_way or self.universe.active is not None or self._span:
+        if not self._may_be_usual() or self.universe.active is not None or self._span:
             return False
         if self._order is not None or self.start is not None or self.signal is not None or self.overnight is not None:
             return False
         y = self.target.returns(base.target, bar.target)
         x = bar.close / base.close
         x -= ONE
-        self.bar = bar
+        self.bar, self._span = bar, 1
         self.weights = self.wish = self.algorithm.update(x, y)
-        self._base = bar
+        self._base, self._span = bar, 0
         self.acts = due = self.schedule.due(bar.date) or self._changed or self._again or self._owed
         self._changed = self._again = self._owed = False
         self._decided = None
@@ -78,7 +86,7 @@ class UsualBar(MarketFills):
         cash, value traded and costs. None, and nothing, where there is more to ask.
         """
         decided, rebalancer = self._decided, self.rebalancer
-        if decided is None or sizes is not self._sizes or bar.age is not None or not self._only_cash:
+        if decided is None or sizes is not self._sizes or bar.age is not None or not self._may_be_usual():
             return None
         if rebalancer.lot or not rebalancer.costs.by_value:
             return None

@@ -50,7 +50,7 @@ class BasketBroker(BasketQueue):
         self.costs = CostModel()
         self.gate: Any = None
         self._baskets: list[Basket] = []
-        #: What the fast lane filled on this bar: value traded, what was paid, and what makes the executions.
+        #: What the fast lane filled on this bar: value traded, its costs, and what makes the executions.
         self._filled: list[tuple[float, float, tuple[Any, ...]]] = []
 
     def open_lane(self, part: Part, gate: Any, planned: CostModel | None = None) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-#: Trades after which the cost of the positions is added up, and names up to which that is quicker than one by one.
+#: Of at most FEW names the cost of the positions is added up after OWED trades: that is quicker than after each one.
 OWED, FEW = 64, 200
 
 

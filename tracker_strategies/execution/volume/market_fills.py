@@ -38,8 +38,6 @@ class MarketFills:
         """Nothing is decided, and nothing under way."""
         self._decided: FloatArray | None = None
         self._sizes: FloatArray | None = None  # what it was decided for; a route never writes to sizes it has handed out
-        #: Whether neither limits nor the market keep a decision from being carried out at the next open, where there is one.
-        self._only_cash = self.keeper is None and self.liquidity is None and self.fill is FillMode.NEXT_OPEN
         self._depth: Depth | None = None  # of the bar that fills
         self._goal: FloatArray | None = None  # shares that orders under way lead to
         self._resent = False  # whether the orders of this bar are the rest of older ones
