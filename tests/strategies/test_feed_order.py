@@ -164,3 +164,16 @@ def test_side_information_that_knows_no_positions_goes_by_symbol_too() -> None:
 def test_sorted_symbols_need_no_reordering() -> None:
     assert order_by_symbol(("AA", "AAPL", "B", "a")) is None
     assert order_by_symbol(("B", "a", "AA")).tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("seed", "gaps", "order"),
+    [
+        (671489, False, [8, 4, 0, 1, 6, 2, 5, 7, 9, 3]),
+        (240614, True, [7, 4, 6, 2, 1, 9, 3, 0, 5, 8]),
+        (471155, True, [3, 0, 2, 8, 9, 5, 4, 7, 6, 1]),
+    ],
+)
+def test_of_two_names_that_move_alike_the_symbol_decides_and_not_rounding(seed: int, gaps: bool, order: list[int]) -> None:
+    panel = market(seed, gaps=gaps, n_bars=50)
+    assert_same_but_for_the_order(panel, EnsembleTracker, LIMITS["max_names"], np.array(order), replay)

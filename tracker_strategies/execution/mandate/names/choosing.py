@@ -24,7 +24,7 @@ import numpy as np
 from tracker_strategies.execution.mandate.amounts.solver import Start
 from tracker_strategies.execution.mandate.limits import BoolArray, FloatArray, Limits, Region
 from tracker_strategies.execution.mandate.metric import Metric
-from tracker_strategies.execution.mandate.names.exchanges import exchanges, exchanges_of_two
+from tracker_strategies.execution.mandate.names.exchanges import by_worth, exchanges, exchanges_of_two
 from tracker_strategies.execution.mandate.names.leaving import staged
 from tracker_strategies.execution.mandate.names.repairing import least_infeasible, repaired
 from tracker_strategies.execution.mandate.names.support import Bar, Point, groups_of
@@ -228,7 +228,7 @@ def _picked(bar: Bar, score: FloatArray, among: BoolArray) -> BoolArray:
     groups, total = bar.groups, bar.limits.total
     support = bar.forced | bar.fixed
     order = np.flatnonzero(among & ~support)
-    order = order[np.argsort(-score[order], kind="stable")]
+    order = order[by_worth(score[order])]
     plain = support.copy()
     plain[order[: max(bar.most - int(np.count_nonzero(support)), 0)]] = True
     plain &= support | (score > 0)
