@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -218,7 +219,7 @@ def test_exported_tables_hold_what_the_journal_holds(folder):
     panel = random_panel(n_bars=9, n_assets=4, seed=63, ohlc=True, gaps=True)
     account = open_account(folder / "a", panel, "pa", {"listing_warmup": 1, "delist_after": 2})
     step_through(account, panel)
-    for kind, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+    for kind, read in (("csv", partial(pd.read_csv, float_precision="round_trip")), ("parquet", pd.read_parquet)):
         paths = export(account, folder / kind, kind)
         tables = {p.stem: read(p) for p in paths}
         assert len(tables["orders"]) == len(orders(account))

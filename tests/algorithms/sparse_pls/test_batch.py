@@ -11,7 +11,9 @@ from tracker_strategies.algorithms.sparse_pls.thresholding import survivors
 from tracker_strategies.errors import InputError, ParameterError
 
 SEEDS = st.integers(0, 2**32 - 1)
-VECTORS = st.lists(st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, -1.0, 2.0])), min_size=1, max_size=30)
+VECTORS = st.lists(
+    st.one_of(st.floats(-1e6, 1e6, allow_subnormal=False), st.sampled_from([0.0, 1.0, -1.0, 2.0])), min_size=1, max_size=30
+)
 
 
 def groups(seed: int, rounds: int = 200, size: int = 10, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
