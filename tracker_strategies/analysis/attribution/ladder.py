@@ -108,7 +108,9 @@ class Attribution:
     def from_frame(cls, frame: pd.DataFrame, sectors: Mapping[str, str]) -> Attribution:
         """Back from :meth:`frame`."""
         own = [column for column in frame.columns if column.startswith(BY_NAME)]
-        names = frame[own].set_axis([column.removeprefix(BY_NAME) for column in own], axis=1)
+        # Laid out in memory as a run lays it out: the last digit of a sum depends on it.
+        effects = np.ascontiguousarray(frame[own].to_numpy())
+        names = pd.DataFrame(effects, frame.index, [column.removeprefix(BY_NAME) for column in own])
         dates = frame.index.to_numpy().astype("datetime64[ns]")
         returns, index = (frame[name].to_numpy() for name in ("portfolio", "index"))
         known = [column for column in frame.columns if column.startswith(IN_INDEX)]
