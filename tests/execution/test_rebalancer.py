@@ -212,3 +212,29 @@ def test_other_bad_input_is_refused():
     for bad in ({"bps": -1.0}, {"min_fee": np.nan}, {"slippage_bps": 6000.0}):
         with pytest.raises(ParameterError):
             CostModel(**bad)
+
+
+@pytest.mark.parametrize(
+    "sizes", [np.array([1, 5], dtype="u4"), np.array([1, 5]), [1.0, 5.0], (1, 5)], ids=["unsigned", "whole", "list", "tuple"]
+)
+def test_sizes_of_any_kind_are_sold_in_full(sizes):
+    assert Rebalancer().plan(np.array([1.0, 0.0]), sizes, np.array([10.0, 20.0]), 100.0) == pytest.approx([20.0, -5.0])
+
+
+def test_a_name_that_is_neither_held_nor_wished_for_has_no_sign():
+    plan = Rebalancer().plan(np.array([1.0, 0.0]), np.zeros(2), np.array([10.0, 10.0]), 100.0)
+    assert not np.signbit(plan).any()
+
+
+def test_a_debt_however_deep_never_sells_more_than_is_held():
+    rng = np.random.default_rng(5)
+    for debt in 10.0 ** rng.uniform(0.0, 9.0, size=2_000):
+        sizes, prices = rng.uniform(0.1, 5.0, size=(2, 4))
+        weights = np.array([1.0 - 1e-9, 1.0001e-11, 1e-10, 0.0])
+        plan = Rebalancer().plan(weights, sizes, prices, -float(sizes @ prices) * (1.0 - 1.0 / debt))
+        assert (sizes + plan >= 0.0).all()
+
+
+def test_numbers_where_vectors_are_wanted_are_refused():
+    with pytest.raises(InputError, match="shapes"):
+        Rebalancer().plan(np.array([1.0]), np.float64(1.0), np.float64(10.0), 100.0)

@@ -204,6 +204,65 @@ def test_a_tracker_that_was_changed_goes_the_long_way(monkeypatch, change):
     same(quick, outcome(PLAIN, strategy, {"eps": 0.0, "broker": "ordinary"}, lazy=True, listener=False))
 
 
+class Stops(PATracker):
+    """Is stopped by hand between a close and the next open."""
+
+    def next(self):
+        super().next()
+        bars = len(self.data)
+        if bars == 20:
+            self.tracker.open, self.before = lambda bar, route: None, self.route.sizes().copy()
+        if bars == 21:
+            del self.tracker.open
+            self.traded = float(np.abs(self.route.sizes() - self.before).max())
+
+
+def test_a_step_put_on_a_tracker_after_its_decision_is_taken():
+    cerebro = bt.Cerebro(stdstats=False)
+    IndexData(PLAIN).add_to(cerebro)
+    cerebro.addstrategy(Stops, eps=0.0)
+    assert cerebro.run()[0].traded == 0.0
+
+
+class Counts(Tracker):
+    """Counts what it closes and opens."""
+
+    closed = opened = 0
+
+    def close(self, bar, route):
+        super().close(bar, route)
+        self.closed += 1
+
+    def open(self, bar, route):
+        super().open(bar, route)
+        self.opened += 1
+
+
+@pytest.mark.parametrize("bar", [0, 30])
+def test_a_tracker_put_in_the_place_of_another_decides_from_then_on(bar):
+    class Swaps(PATracker):
+        def swap(self):
+            self.tracker = self.make_tracker(self.p, self.symbols, self.tracker.rebalancer.costs)
+            self.tracker.__class__ = Counts
+
+        def start(self):
+            if not bar:
+                self.swap()
+
+        def next(self):
+            super().next()
+            if len(self.data) == bar:
+                self.swap()
+
+    cerebro = bt.Cerebro(stdstats=False)
+    IndexData(PLAIN).add_to(cerebro)
+    cerebro.addstrategy(Swaps, eps=0.0)
+    run = cerebro.run()[0]
+    assert (run.tracker.closed, run.bar) == (PLAIN.n_bars - bar, run.gate.read())
+    assert run.tracker.opened in (PLAIN.n_bars - bar - 1, PLAIN.n_bars - bar)
+    assert run.weights.sum() == pytest.approx(1.0)
+
+
 def test_a_refused_bar_that_somebody_forgives_counts_as_one_without_a_level(monkeypatch):
     class Forgives(PATracker):
         def next(self):

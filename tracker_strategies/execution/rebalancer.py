@@ -26,7 +26,7 @@ from tracker_strategies.errors import ParameterError
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.plan_errors import diagnose
 from tracker_strategies.execution.sums import DUST, affordable_scale, affordable_scale_by_name, ones, scaled, total
-from tracker_strategies.execution.usual_case import plan_of_all, shrunk
+from tracker_strategies.execution.usual_case import MOST, ROUNDING, plan_of_all, shrunk
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -36,8 +36,6 @@ LOT_SLACK = 1e-6
 _BISECTIONS = 50
 #: Money left over, as a share of what there is, at which the search for the last of it ends.
 _NEAR = 1e-12
-#: What sums of sizes may differ from plain sums by rounding; more of it is a number below zero.
-_ROUNDING = 1e-12
 
 
 def _least(values: FloatArray) -> float:
@@ -98,26 +96,25 @@ class Rebalancer:
         keep : float, default 0
             Share of the account that stays in cash.
         """
+        if tradable is None and pending is None and not keep and self.costs.proportional and self.costs.by_value:
+            change = plan_of_all(weights, sizes, prices, cash, self.costs)
+            if change is not None:
+                return change
         if tradable is not None:
             prices = np.where(tradable | (sizes > 0.0), prices, 1.0)
         if pending is not None:
             cash += self.costs.cash_flow(np.maximum(pending, 0.0), prices)
             sizes = np.maximum(sizes + pending, 0.0)
         held = sizes * prices
-        shape, costs = held.shape, self.costs
+        shape = held.shape
         if not (weights.shape == shape == prices.shape and held.size):
             diagnose(weights, sizes, prices, cash)
         unit = ones(len(held))
         have: float = ddot(held, unit)
         whole: float = ddot(weights, unit)
-        positive = dasum(weights) <= whole + _ROUNDING and dasum(held) <= have + _ROUNDING * have
-        if not (positive and 0.0 < cash + have < np.inf and whole <= 1.0 + 1e-9):
+        positive = dasum(weights) <= whole + ROUNDING and dasum(held) <= have + ROUNDING * have
+        if not (positive and 0.0 < cash + have < np.inf and whole <= MOST):
             diagnose(weights, sizes, prices, cash)
-        if tradable is None and not keep and costs.proportional and costs.by_value:
-            change = plan_of_all(weights, whole, sizes, held, have, prices, cash, costs)
-            if change is not None:
-                return change
-            held = sizes * prices
         return self._affordable(weights, whole, sizes, held, have, prices, cash, tradable, keep)
 
     def fit(

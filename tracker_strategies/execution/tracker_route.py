@@ -11,6 +11,8 @@ from tracker_strategies.errors import AccountError
 from tracker_strategies.execution.basket.basket import Basket
 from tracker_strategies.execution.basket.order_reader import OrderReader
 from tracker_strategies.execution.basket.part import Part
+from tracker_strategies.execution.fill_prices import require_opens
+from tracker_strategies.execution.gate import Bar, PanelGate, PriceGate
 from tracker_strategies.execution.holdings.flows import Flows, closed, opened, worth_at_open
 from tracker_strategies.execution.order_route import Fills
 from tracker_strategies.execution.timing import FillMode
@@ -37,14 +39,36 @@ class TrackerRoute:
         self._cash: float | None = None  # at the basket's place in the queue, while it is being asked what to trade
         self._asked: FloatArray | None = None
         self.flows = flows
+        self.tracker = strategy.tracker
+        self.read_from(strategy.gate)
         #: What was booked on the broker's latest turn, and what the account was worth before.
         self.booked: tuple[float, float] | None = None
         self._due: tuple[float, float] | None = None  # to be booked with fills at the close
 
+    def read_from(self, gate: PriceGate) -> None:
+        """Take the gate through which prices are read."""
+        self.gate, self._rows = gate, isinstance(gate, PanelGate)
+
+    def is_new(self, bar: Bar) -> bool:
+        """Whether a bar is another one than the latest that was decided on."""
+        last = self.tracker.bar
+        if bar is last or bar is self.gate.nothing:
+            return False
+        return self._rows or last is None or bool(bar.date != last.date)  # a new row of a panel is always another date
+
+    def bar_at_open(self) -> Bar | None:
+        """The bar whose open has come, before its close is known to the strategy; None when there is no new one."""
+        bar = self.gate.read()
+        if not self.is_new(bar):
+            return None
+        if not self._rows and self.tracker.waits:
+            require_opens(bar, self.strategy.symbols)
+        return bar
+
     @property
     def sized_at_close(self) -> bool:
         """Whether the orders for the open are sized by the closes before it."""
-        return self.strategy.tracker.fill is FillMode.NEXT_OPEN
+        return self.tracker.fill is FillMode.NEXT_OPEN
 
     def cash(self) -> float:
         """Cash of the tracker's part; of the account, when it has no part of its own."""
@@ -60,7 +84,7 @@ class TrackerRoute:
         """Value of the tracker's part at the current closes; of the account, when it has no part of its own."""
         if self.part.cash is None:
             return float(self._broker.getvalue())
-        held, close = self.sizes(), self.strategy.gate.read().close
+        held, close = self.sizes(), self.gate.read().close
         own = held != 0.0
         return self.part.cash + float(held[own] @ close[own])
 
@@ -74,11 +98,11 @@ class TrackerRoute:
         if self._cash is not None:
             self._asked = deltas
         else:
-            self._broker.submit_basket(Basket(self, self.strategy.gate.now(), self.strategy.tracker.bar.close, deltas))
+            self._broker.submit_basket(Basket(self, self.gate.now(), self.tracker.bar.close, deltas))
 
     def close(self, bar: Any) -> None:
         """Close of a bar: the tracker decides, knowing what is booked with its fills; then it waits for the open if it has to."""
-        tracker, flow, flows_at_open = self.strategy.tracker, 0.0, False
+        tracker, flow, flows_at_open = self.tracker, 0.0, False
         if self.flows is not None:
             flow, flows_at_open = self._flow_at_close(self.flows, bar), tracker.fill is not FillMode.CLOSE
         try:
@@ -94,11 +118,11 @@ class TrackerRoute:
         if flow:
             self._due = flow, self.value()
         if tracker.waits or flows_at_open:
-            self._broker.submit_basket(Basket(self, self.strategy.gate.now(), bar.close))
+            self._broker.submit_basket(Basket(self, self.gate.now(), bar.close))
 
     def _flow_at_close(self, flows: Flows, bar: Any) -> float:
         """What is paid in or taken out with fills at this close. On the first bar all that is to come is checked."""
-        tracker = self.strategy.tracker
+        tracker = self.tracker
         if tracker.bar is None:
             flows.check(bar.date, bar.date + np.timedelta64(40_000, "D"), limited=tracker.liquidity is not None)
             return 0.0
@@ -107,10 +131,10 @@ class TrackerRoute:
     def book_flow(self) -> None:
         """The broker's turn on a bar begins: book what is due with its fills."""
         self.booked, due, self._due = None, self._due, None
-        if self.flows is None or (last := self.strategy.tracker.bar) is None:
+        if self.flows is None or (last := self.tracker.bar) is None:
             return
-        if self.strategy.tracker.fill is not FillMode.CLOSE:
-            bar = self.strategy.bar_at_open()
+        if self.tracker.fill is not FillMode.CLOSE:
+            bar = self.bar_at_open()
             flow = 0.0 if bar is None else self.flows.due(last.date, bar.date)
             due = (flow, self.cash() + worth_at_open(self.sizes(), bar) + self._of_others()) if flow else None
         if due is not None:
@@ -142,12 +166,12 @@ class TrackerRoute:
         checked : float
             What the broker's check of the orders ahead has left.
         """
-        bar = None if basket.at_close else self.strategy.bar_at_open()
+        bar = None if basket.at_close else self.bar_at_open()
         if bar is None and not basket.at_close:
             return None
         own = self.part.cash
         if (own is not None or checked < 0.0) and self._is_refused(own, spare, checked):
-            self.strategy.tracker.put_off()
+            self.tracker.put_off()
             return np.zeros(len(self.assets))
         limit = cash if own is None else own + min(0.0, spare)
         if basket.deltas is not None:
@@ -165,7 +189,7 @@ class TrackerRoute:
 
     def asked(self, cash: float, bar: Any = None) -> FloatArray | None:
         """What the tracker sends at the open of a bar (that at which the run stands) when so much cash is left; None: nothing."""
-        self._cash, self._asked, tracker, bar = cash, None, self.strategy.tracker, bar or self.strategy.gate.read()
+        self._cash, self._asked, tracker, bar = cash, None, self.tracker, bar or self.gate.read()
         try:
             if self.booked is None:
                 tracker.open(bar, self)
@@ -179,7 +203,7 @@ class TrackerRoute:
         """The trades, their buys shrunk by one factor where the cash does not reach, their sells to what is still held; the very
         array when neither is needed.
         """
-        rebalancer, cash, sizes = self.strategy.tracker.market, self.part.available(cash), self.sizes()
+        rebalancer, cash, sizes = self.tracker.market, self.part.available(cash), self.sizes()
         traded = deltas != 0.0
         held = bool((sizes + deltas >= -1e-12 * np.abs(deltas)).all())
         if held and cash + self.cash_flow(deltas, np.where(traded, prices, 0.0)) >= 0.0:
@@ -189,19 +213,19 @@ class TrackerRoute:
 
     def may_fill(self, order: Any) -> bool:
         """Whether an order of a basket may fill now: a new name needs a slot, which a sell that did not fill still takes."""
-        keeper, sizes = self.strategy.tracker.keeper, self.sizes()
+        keeper, sizes = self.tracker.keeper, self.sizes()
         if keeper is None or order.executed.remsize < 0.0 or sizes[order.place] > 0.0:
             return True
         return bool(keeper.guard.may_enter(order.place, sizes))
 
     def cash_flow(self, deltas: FloatArray, prices: FloatArray) -> float:
         """What these trades do to the cash."""
-        return float(self.strategy.tracker.market.costs.cash_flow(deltas, prices))
+        return float(self.tracker.market.costs.cash_flow(deltas, prices))
 
     @property
     def impact(self) -> Impact | None:
         """What the market charges for the orders that are filling; None when that does not depend on their size."""
-        tracker = self.strategy.tracker
+        tracker = self.tracker
         costs = None if tracker.liquidity is None else tracker.market.costs
         return costs if isinstance(costs, Impact) else None
 

@@ -6,47 +6,56 @@ handful of sums. They are asked for on every bar.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dasum, daxpy, ddot, dscal
 
 from tracker_strategies.execution.costs import CostModel
-from tracker_strategies.execution.sums import DUST, affordable_scale
+from tracker_strategies.execution.sums import DUST, affordable_scale, ones
 
 FloatArray = NDArray[np.float64]
 Outcome = tuple[float, float, float]
 
 ZERO, ONE, TINY = np.zeros(()), np.ones(()), np.array(DUST)  # spare numpy the conversion
+INF = math.inf
+#: What sums of sizes may differ from plain sums by rounding; more of it is a number below zero. And the largest sum of weights.
+ROUNDING, MOST = 1e-12, 1.0 + 1e-9
+#: Debt so deep, in values of the account, that rounding could sell more than is held.
+DEEP = 1e3
 
 
-def plan_of_all(
-    weights: FloatArray,
-    whole: float,
-    sizes: FloatArray,
-    held: FloatArray,
-    have: float,
-    prices: FloatArray,
-    cash: float,
-    costs: CostModel,
-) -> FloatArray | None:
-    """Shares to buy and sell for these weights, of sum `whole`; None if that cannot be paid for when rid of dust.
+def plan_of_all(weights: FloatArray, sizes: FloatArray, prices: FloatArray, cash: float, costs: CostModel) -> FloatArray | None:
+    """Shares to buy and sell for these weights; None if that cannot be paid for when rid of dust, and for numbers that are not
+    those of a long-only account.
 
-    All is worked out in fractions of the account. `held`, the values of the positions, of sum `have`, is overwritten.
+    All is worked out in fractions of the account.
     """
+    held = sizes * prices
+    shape = held.shape
+    if not (weights.shape == shape == prices.shape and held.size):
+        return None
+    unit = ones(shape[0])
+    have, whole = ddot(held, unit), ddot(weights, unit)
     value, (even, odd) = cash + have, costs.even_odd
+    if not (0.0 < value < INF and have < DEEP * value and whole <= MOST and dasum(held) <= have + ROUNDING * have):
+        return None
+    least = weights.item(weights.argmin())
+    if least < 0.0 and dasum(weights) > whole + ROUNDING:
+        return None
     held, have = dscal(1.0 / value, held), have / value
-    s, _, size, gross = affordable_scale(weights, held, whole, have, 1.0 - DUST, even, odd)
-    change: FloatArray = weights / prices
-    if weights.item(weights.argmin()) <= DUST:
+    s, gap, size, gross = affordable_scale(weights, held, whole, have, 1.0 - DUST, even, odd)
+    change: FloatArray = gap / prices
+    change = dscal(value, change)
+    if least <= DUST:
         none = weights <= TINY
-        np.putmask(change, none, ZERO)  # a target below rounding is none, and its position is sold in full
+        np.putmask(change, none, ZERO - sizes)  # a target below rounding is none, and its position is sold in full
         np.putmask(size, none, ONE)
-    change = dscal(s * value, change)
-    change -= sizes
     # What the search for s has added up tells what the plan costs, unless a change is below rounding, and then no trade.
     if size.item(size.argmin()) <= DUST:
         change[size <= DUST] = 0.0
-    elif cash / value - (1.0 + odd) * (s * whole - have) - even * gross >= 0.5 * DUST and dasum(change) < np.inf:
+    elif cash / value - (1.0 + odd) * (s * whole - have) - even * gross >= 0.5 * DUST and dasum(change) < INF:
         return change
     return change if cash + costs.cash_flow(change, prices) >= 0.0 else None
 

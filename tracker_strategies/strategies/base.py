@@ -244,7 +244,6 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         if self.tracker.fill is FillMode.CLOSE:
             check_close_fills(self.assets)
         self.gate = gate_for(self.assets, self.targets)
-        self._rows = isinstance(self.gate, PanelGate)
         broker = host(self.broker)
         if self.p.fees:
             charge_by_name(broker, self.tracker.rebalancer.costs, self.symbols, of_run=True)
@@ -257,7 +256,8 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
         part = Part(self.assets, capital, broker.startingcash)
         broker.admit(self, part)
         self.route = TrackerRoute(self, part, flows_of(self.p.cash_flows))
-        if self.p.broker == "basket" and self._rows and len(self.cerebro.strats) == 1 and part.capital is None:
+        alone = len(self.cerebro.strats) == 1 and part.capital is None
+        if self.p.broker == "basket" and isinstance(self.gate, PanelGate) and alone:
             broker.open_lane(part, self.gate, self.tracker.rebalancer.costs)
         if (held := settle_holdings(self.p, self.symbols)) is not None:
             begin_with(self, part, held)
@@ -275,12 +275,13 @@ class TrackerStrategy(HostedStrategy, metaclass=FromLearner):
 
     def next(self) -> None:
         """Close of a bar."""
-        bar = self.gate.read()
-        self.new_bar = self.is_new(bar)
+        route = self.route
+        bar = route.gate.read()
+        self.new_bar = is_new = route.is_new(bar)
         if self.signal_lines is not None:
             self.tracker.signal = self._read_lines
-        if self.new_bar:
-            self.route.close(bar)
+        if is_new:
+            route.close(bar)
 
     def _read_lines(self, bar: Bar) -> list[float]:
         assert self.signal_lines is not None

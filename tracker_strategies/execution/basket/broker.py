@@ -169,7 +169,7 @@ class BasketBroker(BasketQueue):
     def _fill(self, basket: Basket) -> None:
         owned, route, bar = self.owned, basket.route, self.gate.read()
         owner, known = route.strategy, None
-        tracker, at_close = owner.tracker, basket.deltas is not None
+        tracker, at_close = route.tracker, basket.deltas is not None
         assert owned is not None
         if basket.deltas is not None:
             deltas = route.affordable(basket.deltas, basket.closes, self.cash)
