@@ -34,13 +34,13 @@ class Turn:
         Of all its feeds, which have a bar on every row.
     """
 
-    def __init__(self, strategy: Any, clock: Any) -> None:
+    def __init__(self, strategy: HostedStrategy, clock: Any) -> None:
         self._strategy, self._clock, self._longest = strategy, clock, strategy._longest
         self._dates, self._told = strategy.lines.lines[0], ears_of(strategy).cash
         self._analyzers, self._observers = strategy.analyzers._items, strategy._lineiterators[LineIterator.ObsType]
 
     @classmethod
-    def of(cls, strategy: Any) -> Turn | None:
+    def of(cls, strategy: HostedStrategy) -> Turn | None:
         """The turn of a strategy; None where it has steps of its own, or more to do."""
         kind, lines, clock = type(strategy), strategy.lines.lines, strategy._counter
         own = super(HostedStrategy, strategy)._oncepost.__func__ is not _BACKTRADERS
