@@ -50,8 +50,6 @@ class TurnsOfClocks:
         if len(datas) == 1 and self._is_led(datas[0]):  # nobody to compare dates with
             clock, advance = datas[0].clock, datas[0].advance
             clock.live = True
-            if clock.leader is datas[0]:
-                advance = clock.step  # all that it would do
             while (now := clock.ahead) != math.inf:
                 advance()
                 if not self._bar(now, runstrats):

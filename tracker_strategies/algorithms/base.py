@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import ddot
 
 from tracker_strategies._checks import count, number
 from tracker_strategies.algorithms._stateful import Stateful
@@ -266,7 +267,7 @@ class OnlineAlgorithm(Stateful, ABC):
 
     def _norm2(self, x: Array) -> float:
         """Return ||x||^2. One product also tells whether every entry is finite."""
-        xx = float(x.dot(x))
+        xx: float = ddot(x, x) if len(x) else 0.0
         if not xx <= MAX_NORM2:
             if np.isfinite(x).all():
                 raise InputError(

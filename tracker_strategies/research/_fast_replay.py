@@ -13,6 +13,7 @@ of the time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from datafeeds import MarketPanel
 from tracker_strategies.analysis.entry import Entry
 from tracker_strategies.execution.costs import CostModel
 from tracker_strategies.execution.mandate.keeper import NEAR
-from tracker_strategies.execution.sums import DUST, affordable_scale, scaled, total
+from tracker_strategies.execution.sums import DUST, affordable_scale, ones, scaled, total
 from tracker_strategies.execution.timing import FillMode
 from tracker_strategies.strategies.tracker import Tracker
 
@@ -132,43 +133,50 @@ def _in_sequence(
     """Bar by bar: what a fill at the open leaves over depends on all that came before."""
     T, N = panel.close.shape
     w, mode = tracker.run(x, y), tracker.fill
-    # Prices return `night` to the fill and `day` after it; without opens the open of a bar is its close.
-    night, day = x, None
-    if panel.open is not None and mode is not FillMode.CLOSE:
-        night, day = panel.open[1:] / panel.close[:-1], panel.close[1:] / panel.open[1:]
-        night -= 1.0
-        day -= 1.0
-    account = _Account(tracker.rebalancer.costs, held)
-    weights, values, turnover, cost = np.zeros((T, N)), [value], [0.0], [0.0]
+    costs = tracker.rebalancer.costs
+    account = _Account(costs, held)
+    weights, growths, trades = np.zeros((T, N)), [1.0], [(0.0, 0.0)]
     weights[0] = held
-    for t, (w_t, whole, move, h) in enumerate(zip(w, w.sum(axis=1).tolist(), night, weights[1:], strict=False)):
-        traded = paid = 0.0
-        if not due[t]:
-            np.add(account.held, account.held * move, out=h)
-        elif mode is FillMode.OPEN:
+    bars = zip(due, w, (w @ ones(N)).tolist(), _moves(panel, x, mode), weights[1:], strict=False)
+    for is_due, w_t, whole, (move, growth), h in bars:
+        if mode is FillMode.OPEN:
             account.move(move)
-            traded, paid = account.rebalance(w_t, whole, None, h)
-        elif mode is FillMode.CLOSE:
-            traded, paid = account.rebalance(w_t, whole, None, h)
-            h += h * move
+        if is_due:
+            trades.append(account.rebalance(w_t, whole, move if mode is FillMode.NEXT_OPEN else None, h))
+            h *= growth
         else:
-            traded, paid = account.rebalance(w_t, whole, move, h)
-        if day is not None:
-            h += h * day[t]
-        turnover.append(traded)
-        cost.append(paid * values[-1])
-        values.append(values[-1] * account.close(h))
+            trades.append((0.0, 0.0))
+            np.multiply(account.held, growth, out=h)
+        growths.append(account.close(h))
+    values = np.cumprod(growths, dtype=np.float64) * value
+    bought, sold = np.array(trades).T
+    _, traded, paid = costs.charged(bought - sold, bought + sold)
+    paid[1:] *= values[:-1]
     entry = _entry(held, due[: T - 1], int(mode is not FillMode.CLOSE))
-    return Path(np.array(values), weights, np.array(turnover), np.array(cost), w, entry)
+    return Path(values, weights, traded, paid, w, entry)
+
+
+def _moves(panel: MarketPanel, x: FloatArray, mode: FillMode) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """What prices return from each close to the next fill, and how they grow from where orders are priced to the next close."""
+    opens = panel.close if panel.open is None or mode is FillMode.CLOSE else panel.open
+    night, growth = np.empty((2, ROWS, x.shape[1]))
+    for first in range(0, len(x), ROWS):
+        rows = slice(first, min(first + ROWS, len(x)))
+        move, factor = night[: rows.stop - first], growth[: rows.stop - first]
+        np.divide(opens[first + 1 : rows.stop + 1], panel.close[rows], out=move)
+        np.add(x[rows], 1.0, out=factor)
+        if mode is FillMode.OPEN:
+            factor /= move
+        move -= 1.0
+        yield from zip(move, factor, strict=True)
 
 
 class _Account:
     """Cash and the value of each position, as fractions of the account at the latest close."""
 
     def __init__(self, costs: CostModel, held: FloatArray) -> None:
-        self._charged, (self._even, self._odd) = costs.charged, costs.even_odd
-        self._buy, self._sell = costs.sides
-        self._zero = np.zeros(len(held))
+        (self._even, self._odd), (self._buy, self._sell) = costs.even_odd, costs.sides
+        self._zero, self._one = np.zeros(len(held)), ones(len(held))
         self.held, self.have, self.cash = held, total(held), 1.0 - total(held)
 
     def move(self, returns: FloatArray) -> None:
@@ -181,17 +189,17 @@ class _Account:
 
         They become fractions of the account in place.
         """
-        have = total(held)
-        growth = self.cash + have
+        have = ddot(held, self._one)
+        growth: float = self.cash + have
         dscal(1.0 / growth, held)
         self.held, self.have, self.cash = held, have / growth, self.cash / growth
         return growth
 
     def rebalance(self, w: FloatArray, whole: float, move: FloatArray | None, out: FloatArray) -> tuple[float, float]:
         """Plan weights w of sum `whole` at the values held, fill after prices have returned `move`, and write the new values to
-        `out`.
+        `out`, at the prices of the plan.
 
-        Returns the value traded and the costs. Buys shrink together when the cash falls short at the fill.
+        Returns the values bought and sold. Buys shrink together when the cash falls short at the fill.
         """
         held, have, cash = self.held, self.have, self.cash
         value = cash + have
@@ -208,8 +216,5 @@ class _Account:
             daxpy(np.maximum(gap, self._zero), gap, a=part - 1.0)
             bought *= part
         np.add(held, gap, out=out)
-        if move is not None:
-            out += out * move
-        flow, traded, paid = self._charged(bought - sold, bought + sold)
-        self.cash = cash + flow
-        return traded, paid
+        self.cash = cash + sold * self._sell - bought * self._buy
+        return bought, sold

@@ -17,6 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg.blas import daxpy, ddot
 
 from tracker_strategies.algorithms._validation import Array, describe_not_finite
 from tracker_strategies.algorithms.numerics import kernels
@@ -60,8 +61,7 @@ def simplex_step(w: Array, step: float, x: Array, total: float) -> Array:
 
 def moved(w: Array, step: float, x: Array) -> Array:
     """Return w + step x, at the cost of one new array."""
-    y = x * step
-    y += w
+    y: Array = daxpy(x, w.copy(), a=step)
     return y
 
 
@@ -69,7 +69,7 @@ def simplex_newton(y: Array, total: float) -> Array | None:
     """Project by Newton's method on the threshold; None when it is beyond `total` in size (rounding) or needs too many steps."""
     n = y.shape[0]
     one = ones(n)
-    theta = (float(y.dot(one)) - total) / n
+    theta = (ddot(y, one) - total) / n
     u = y - theta
     support, travelled = n, abs(theta)
     for _ in range(MAX_NEWTON):
@@ -79,7 +79,7 @@ def simplex_newton(y: Array, total: float) -> Array | None:
             return None
         if held == support and held * travelled <= 20.0 * total:  # the sum is off by some 20 roundings of `total` at most
             return w
-        step = (float(w.dot(one)) - total) / held
+        step = (ddot(w, one) - total) / held
         if held == support and held * abs(step) <= 1e-14 * total:
             return w
         support = held

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from scipy.linalg.blas import ddot
+
 from tracker_strategies._checks import number, one_of
 from tracker_strategies.algorithms._validation import Array, Mask
 from tracker_strategies.algorithms.base import OnlineAlgorithm
@@ -113,7 +115,7 @@ class PA(OnlineAlgorithm):
         self._loss = self._tau = self._prediction = 0.0
 
     def _learn(self, w: Array, x: Array, y: float, xx: float, W: FeasibleSet, free: Mask | None) -> Array:
-        prediction = float(w.dot(x))
+        prediction: float = ddot(w, x)
         error = y - prediction
         loss = max(abs(error) - self.eps, 0.0)
         denominator = xx + self._gamma

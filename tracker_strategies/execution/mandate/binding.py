@@ -77,6 +77,8 @@ def may_hold(mandate: Mandate, symbols: Sequence[str]) -> BoolArray:
 
 def mask_of(what: str, names: Sequence[str], symbols: Sequence[str]) -> BoolArray:
     """The names as a mask; a UniverseError for one that is not there."""
+    if not names:
+        return np.zeros(len(symbols), dtype=np.bool_)
     known = set(symbols)
     for name in names:
         if name not in known:
@@ -120,6 +122,8 @@ def _read(name: str, file: str, version: tuple[int, int, int] | None) -> Mapping
 
 def written_out(mandate: Mandate) -> Mandate:
     """The mandate with the groups of the names in the place of files, which may change, or be on another machine."""
+    if mandate.sectors is None and mandate.groups is None:
+        return mandate
     groups = {name: rules | {"of": grouping_of(name, rules["of"])} for name, rules in (mandate.groups or {}).items()}
     sectors = None if mandate.sectors is None else grouping_of("sector", mandate.sectors)
     return mandate.overruled({"sectors": sectors, "groups": groups or None})

@@ -194,7 +194,7 @@ class Mandate:
                 raise ParameterError(
                     f"{name}={old} in the mandate and {name}={other_value} {other} contradict each other; give only one"
                 )
-        return replace(self, **{name: given[name] for name in new})
+        return replace(self, **{name: given[name] for name in new}) if new else self
 
     def overruled(self, given: Mapping[str, Any]) -> Self:
         """Return a mandate with some limits replaced."""
