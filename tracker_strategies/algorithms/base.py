@@ -296,6 +296,5 @@ class OnlineAlgorithm(Stateful, ABC):
 
     def _commit(self, w: Array) -> Array:
         w.setflags(write=False)
-        self._w = w
-        self._t += 1
+        self._w, self._t = w, self._t + 1
         return w
