@@ -281,18 +281,20 @@ def _check_model(regimes: Sequence[Regime], tail: float) -> tuple[Regime, ...]:
 
 
 def _check_dates(start: str, freq: str, n_bars: int) -> NDArray[np.datetime64]:
+    outside = DataError(
+        f"start={start!r} and {n_bars} bars with freq={freq!r} leave the years 1678 to 2261; choose another start, fewer bars, "
+        "or shorter ones (freq='1min')"
+    )
     try:
         dates = pd.date_range(start, periods=n_bars, freq=freq)
+    except (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta):  # pandas 2
+        raise outside from None
     except (ValueError, TypeError) as error:
         raise DataError(
             f"start={start!r}, freq={freq!r} with {n_bars} bars give no dates ({' '.join(str(error).split())})"
         ) from None
     if dates.tz is not None:
         raise DataError(f"start={start!r} carries a time zone; session dates have none")
-    first, last = dates[0].year, dates[-1].year
-    if first < 1678 or last > 2261:  # nanoseconds reach no farther, and numpy would wrap around silently
-        raise DataError(
-            f"{n_bars} bars with freq={freq!r} go from {first} to {last}, outside the years 1678 to 2261; choose another "
-            "start, fewer bars, or shorter ones (freq='1min')"
-        )
+    if dates[0].year < 1678 or dates[-1].year > 2261:  # nanoseconds reach no farther, and numpy would wrap around silently
+        raise outside
     return dates.to_numpy(dtype="datetime64[ns]")

@@ -322,9 +322,9 @@ def test_frequency_and_start_are_kept():
         ({"start": "2015-01-02T00:00Z"}, "time zone"),
         (
             {"n_bars": 98_280},
-            "go from 2015 to 2391, outside the years 1678 to 2261; choose another start, fewer bars, or shorter",
+            "leave the years 1678 to 2261; choose another start, fewer bars, or shorter",
         ),
-        ({"start": "1500-01-03"}, "outside the years 1678 to 2261; choose another start"),
+        ({"start": "1500-01-03"}, "leave the years 1678 to 2261; choose another start"),
     ],
 )
 def test_impossible_wishes_are_refused_by_name(options, says):
